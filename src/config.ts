@@ -2,14 +2,12 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseChatFields } from './domain/completion-fields.ts';
-import { type ModelAliases, parseModelAliases } from './domain/model-aliases.ts';
 import { parseImageHosts } from './domain/named-sources.ts';
 import { parseOperators } from './domain/operators.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
 import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
-import { ConfigError, type Env, integer, oneOf, parsed, text } from './environment.ts';
-import { type TelemetrySettings, telemetrySettings } from './telemetry/settings.ts';
+import { type ModelAliases, parseModelAliases } from './engines/model-aliases.ts';
 import {
   type ChatUpstream,
   chatUpstream,
@@ -19,7 +17,9 @@ import {
   imagesUpstream,
   type SearchUpstream,
   searchUpstream,
-} from './upstreams/from-environment.ts';
+} from './engines/upstream/from-environment.ts';
+import { ConfigError, type Env, integer, oneOf, parsed, text } from './environment.ts';
+import { type TelemetrySettings, telemetrySettings } from './telemetry/settings.ts';
 import { type Upstreams, upstreamsFile } from './upstreams/load.ts';
 import type { WebhookTargets } from './webhooks/target.ts';
 import { workerSettings } from './workers/settings.ts';

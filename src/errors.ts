@@ -12,7 +12,7 @@ import {
   type MessagesUnsupported,
   messagesErrorTypes,
 } from '../schemas/messages-errors.ts';
-import { type LimitReading, rateHeaders } from './domain/rate-headers.ts';
+import { type LimitReading, rateHeaders } from './rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
 

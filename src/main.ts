@@ -40,13 +40,13 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 async function run(config: Config): Promise<void> {
   const worker = workerName();
   if (worker === undefined && config.workers > 1) {
-    const running = await (await import('./workers/run-primary.ts')).runPrimary(config);
+    const running = await (await import('./process/run-primary.ts')).runPrimary(config);
     if (running !== undefined) say(banner(running, config));
     return;
   }
   const { app, ...started } = await (worker === undefined
     ? serveAlone(config)
-    : (await import('./workers/worker.ts')).startWorker(config, worker));
+    : (await import('./process/worker.ts')).startWorker(config, worker));
   if (worker === undefined)
     say(banner({ port: started.port, databaseVersion: await started.database.version() }, config));
   // Now, because requests that come during the first search would wait for it.

@@ -27,8 +27,8 @@ const runtime = [
   'test/start.long.test.ts',
   'test/clients/openai.test.ts',
   'test/database/',
-  'test/domain/ledger.test.ts',
-  'test/domain/maintenance.test.ts',
+  'test/ledger/ledger.test.ts',
+  'test/jobs/maintenance.test.ts',
   'test/domain/passwords.test.ts',
   'test/engines/upstream/',
   'test/plugins/bodies.test.ts',
@@ -52,7 +52,7 @@ const runtime = [
 ];
 /** They measure the memory of their process, or whether its CPU time is out of all proportion: no other file may run in it. */
 const ofOwnProcess = [
-  'test/domain/merged-chunks.test.ts',
+  'test/requests/merged-chunks.test.ts',
   'test/engines/upstream/back-pressure.long.test.ts',
   'test/engines/upstream/endless.long.test.ts',
   'test/limits/memory-windows.test.ts',

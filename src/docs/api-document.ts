@@ -11,6 +11,12 @@ export type Operation = {
   responses: Record<string, Json>;
 };
 
+/** A group of operations. */
+export type Tag = { name: string; description: string };
+
+/** In reading order. */
+export const tagsOf = (document: { tags?: Tag[] }): Tag[] => document.tags ?? [];
+
 export const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 
 /** Resolves a reference of the document. Returns any other value unchanged. */

@@ -2,18 +2,13 @@
  * The models that samples name, and what samples ask them. Guides and examples are written for the built-in models,
  * which a service with other models does not have.
  */
-import { setTimeout as elapsed } from 'node:timers/promises';
-import type { ModelTask } from '../../schemas/models.ts';
-import type { Config } from '../config.ts';
-import { defaultModel } from '../domain/models.ts';
-import { builtinModel } from '../engines/builtin/chat.ts';
-import { builtinEmbeddingModel } from '../engines/builtin/embeddings.ts';
-import type { Engines } from '../engines/engines.ts';
-import type { Model } from '../engines/types.ts';
+import type { Static } from '@sinclair/typebox';
+import type { Model } from '../../schemas/models.ts';
+import { builtinEmbeddingModel, builtinModel } from '../domain/builtin-models.ts';
 import { inUrl, shellQuoted } from './code-samples.ts';
 import { forLanguageModel, guideForLanguageModel } from './own-questions.ts';
 
-type ChatModel = Pick<Model, 'id' | 'created' | 'owned_by'>;
+type ChatModel = Pick<Static<typeof Model>, 'id' | 'created' | 'owned_by'>;
 
 export type OwnModels = {
   chat: ChatModel;
@@ -21,35 +16,8 @@ export type OwnModels = {
   embeddings: string;
 };
 
-type Service = {
-  config: Pick<Config, 'plans' | 'embeddings'>;
-  engines: Pick<Engines, 'chat' | 'embeddings' | 'router'>;
-};
-
-/** A page does not wait longer for the list of an upstream. */
-const PATIENCE_MS = 1000;
-
 /** A placeholder, as in the dashboard's samples. */
-const unnamed: ChatModel = { id: 'MODEL', created: 0, owned_by: 'upstream' };
-
-/**
- * The default models of new accounts, or a placeholder for each unknown one. Do not keep the result: the models change
- * when the operator reloads the upstreams file.
- */
-export async function ownModels({ config, engines }: Service): Promise<OwnModels> {
-  const standard = (task: ModelTask) =>
-    Promise.race([
-      defaultModel(engines.chat, config.plans.standard.id, task).catch(() => undefined),
-      elapsed(PATIENCE_MS, undefined, { ref: false }),
-    ]);
-  const { created, id, owned_by } = (await standard('chat')) ?? unnamed;
-  const embeddings = engines.router?.serves('embeddings')
-    ? (await standard('embeddings'))?.id
-    : engines.embeddings.kind === 'builtin'
-      ? builtinEmbeddingModel
-      : config.embeddings?.models[0]?.id;
-  return { chat: { id, created, owned_by }, embeddings: embeddings ?? unnamed.id };
-}
+export const unnamedModel: ChatModel = { id: 'MODEL', created: 0, owned_by: 'upstream' };
 
 const hasLanguageModel = ({ chat }: OwnModels): boolean => chat.id !== builtinModel.id;
 
@@ -101,7 +69,7 @@ function withNames(value: unknown, models: OwnModels): unknown {
       key === ofBuiltinEngines ? item : withNames(item, models),
     ]),
   );
-  const isModel = copy.object === 'model' && (value as Partial<Model>).id === builtinModel.id;
+  const isModel = copy.object === 'model' && (value as Partial<ChatModel>).id === builtinModel.id;
   return isModel ? { ...copy, ...models.chat } : copy;
 }
 

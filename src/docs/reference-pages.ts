@@ -1,7 +1,6 @@
 /** The API reference, drawn by the server: a list of all operations, and a page for each. Decision 0028. */
 import { html } from 'ghtml';
-import { tags } from '../openapi/info.ts';
-import { type Operation, operationsOf } from './api-document.ts';
+import { type Operation, operationsOf, type Tag, tagsOf } from './api-document.ts';
 import { parseGuide } from './guides.ts';
 import { markdownLinks, type Page } from './layout.ts';
 import { guideHtml, withBreaks } from './markdown.ts';
@@ -16,9 +15,9 @@ const COLUMN_WIDTH = 21;
 
 const titleOf = ({ summary }: Operation) => `${summary} · Parley API`;
 
-const byTag = (document: object): [tag: (typeof tags)[number], operations: Operation[]][] => {
+const byTag = (document: object): [tag: Tag, operations: Operation[]][] => {
   const all = operationsOf(document);
-  return tags.map((tag) => [tag, all.filter((operation) => operation.tag === tag.name)]);
+  return tagsOf(document).map((tag) => [tag, all.filter((operation) => operation.tag === tag.name)]);
 };
 
 /** In the order of the list. */

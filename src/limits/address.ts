@@ -2,7 +2,6 @@
 import { BlockList, isIPv6 } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
 import { withoutApiKeys } from '../domain/api-key.ts';
 
 /** Some proxies include the port in `X-Forwarded-For`: `1.2.3.4:5678`, `[::1]:5678`. */
@@ -28,7 +27,7 @@ export function addressKey(address: string): string {
  * The trusted proxies in Fastify's form. Fastify 5.12 reads a number of hops as "none", so pass a function. Fastify
  * calls it with hop 0 for the socket's address, 1 for the last header entry, and so on.
  */
-export function trustedProxies(trusted: Config['trustProxy']) {
+export function trustedProxies(trusted: number | readonly string[]) {
   if (typeof trusted !== 'number') return [...trusted];
   return trusted > 0 && ((_address: string, hop: number) => hop < trusted);
 }

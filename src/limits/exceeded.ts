@@ -1,5 +1,5 @@
-import type { LimitReading } from '../domain/rate-headers.ts';
 import { ApiError } from '../errors.ts';
+import type { LimitReading } from '../rate-headers.ts';
 
 const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' };
 

@@ -5,8 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
-import type { LimitReading } from '../domain/rate-headers.ts';
+import type { LimitReading } from '../rate-headers.ts';
 import { addressKey, isLoopback } from './address.ts';
 import { rateLimitExceeded } from './exceeded.ts';
 import type { Windows } from './memory-windows.ts';
@@ -50,13 +49,19 @@ export type SignInLimits = {
 /** Keys begin with the limit's name and a colon. */
 type Counted = { name: string; what: string; ceiling: number; windowMs: number; key: string };
 
+/** From the configuration of the same names. */
+type Ceilings = {
+  authAttemptsPerMinute: number;
+  signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
+};
+
 /** Fixed-length keys that reveal no email address to readers of Redis. */
 const digestOf = (...parts: (string | number)[]) =>
   createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 22);
 
 export function signInLimits(
   windows: Windows,
-  { authAttemptsPerMinute, signupsPerAddressPerDay }: Config,
+  { authAttemptsPerMinute, signupsPerAddressPerDay }: Ceilings,
 ): SignInLimits {
   async function count({ ceiling, key, name, what, windowMs }: Counted): Promise<void> {
     const { current, ttl } = await windows.take(key, windowMs);

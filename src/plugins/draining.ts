@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { Drain } from '../domain/drain.ts';
+import { Drain } from '../concurrency/drain.ts';
 import { ApiError } from '../errors.ts';
 
 /** How often idle connections are closed during shutdown. */

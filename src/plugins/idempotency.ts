@@ -1,7 +1,7 @@
 /** Replays an earlier response with the same `Idempotency-Key`, before any lookup or charge. Contract section 10. */
 import { Type } from '@sinclair/typebox';
 import fp from 'fastify-plugin';
-import { type Retry, retryOf } from '../domain/idempotency.ts';
+import { type Retry, retryOf } from '../ledger/idempotency.ts';
 import { replayTo } from '../requests/replay.ts';
 
 declare module 'fastify' {

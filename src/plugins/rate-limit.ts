@@ -2,14 +2,14 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { QuotaReading } from '../domain/quota.ts';
-import { quotaLimit } from '../domain/quota.ts';
-import { type LimitReading, rateHeaders } from '../domain/rate-headers.ts';
+import type { QuotaReading } from '../ledger/quota.ts';
+import { quotaLimit } from '../ledger/quota.ts';
 import { addressKey } from '../limits/address.ts';
 import { rateLimitExceeded } from '../limits/exceeded.ts';
 import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-windows.ts';
 import { RedisWindows } from '../limits/redis-windows.ts';
 import { type SignInLimits, signInLimits } from '../limits/sign-in.ts';
+import { type LimitReading, rateHeaders } from '../rate-headers.ts';
 import { SharedWindows } from '../workers/shared-limits.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,11 +1,11 @@
 /** The lifecycle of a charge, from its slot to its end. Contract sections 5, 7, and 10; decision 0010. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
-import type { Admission, Outcome } from '../domain/charge.ts';
-import { brokenOff, isOurFailure, staysCharged, stillCharged } from '../domain/charged-errors.ts';
 import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
+import type { Admission, Outcome } from '../ledger/charge.ts';
 import type { Slot } from '../limits/calls.ts';
+import { brokenOff, isOurFailure, staysCharged, stillCharged } from './charged-errors.ts';
 import { type Cost, reservedTokens } from './cost.ts';
 import { envelopeFor } from './envelope.ts';
 import { toApiError } from './errors.ts';

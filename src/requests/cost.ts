@@ -1,7 +1,5 @@
 /** What a request can cost, before it is admitted. Contract sections 5 and 15. */
 import type { FastifyRequest } from 'fastify';
-import type { Outcome } from '../domain/charge.ts';
-import type { ResolvedModel } from '../domain/models.ts';
 import { limitsTokens } from '../domain/plans.ts';
 import {
   embeddedBound,
@@ -13,9 +11,11 @@ import {
   tokensBound,
 } from '../domain/token-bound.ts';
 import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
+import type { ResolvedModel } from '../engines/models.ts';
 import type { CompletionInput, EmbeddingInput, SaidRequest } from '../engines/types.ts';
 import { outputLimit } from '../engines/upstream/output-limit.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
+import type { Outcome } from '../ledger/charge.ts';
 
 export type Cost = {
   /** Charged all or nothing. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Outcome } from '../domain/charge.ts';
+import type { Admission, Outcome } from '../ledger/charge.ts';
 import { runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import { serialised } from './replay.ts';

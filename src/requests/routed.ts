@@ -1,8 +1,8 @@
 /** What requests learn from the upstreams that answer them. Contract section 15. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ModelTask } from '../../schemas/models.ts';
-import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../domain/models.ts';
 import { limitsTokens } from '../domain/plans.ts';
+import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../engines/models.ts';
 import type { ChatCall, ChatEngine, CompletionInput, RoutedCall, SaidRequest } from '../engines/types.ts';
 import { withOutputLimit } from '../engines/upstream/output-limit.ts';
 import type { Prices } from '../upstreams/settings.ts';

@@ -1,10 +1,9 @@
 /** Requests that run in this process, and can be stopped from any other. Contract section 16. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/client.ts';
-import { ownerOf } from '../domain/idempotency.ts';
-import { loggingOutages, type OutageLog } from '../domain/outage-log.ts';
 import { Stop } from '../domain/stop.ts';
 import { ApiError } from '../errors.ts';
+import { ownerOf } from '../ledger/idempotency.ts';
 import type { Owner } from '../store/conversations.ts';
 import {
   answerStopRequest,
@@ -17,6 +16,7 @@ import {
   stateOfRequest,
   withdrawStopRequest,
 } from '../store/stop-requests.ts';
+import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
 import type { Work } from './in-flight.ts';
 
 /** How often a process with running requests looks for those that others want to stop. */

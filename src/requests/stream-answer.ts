@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission } from '../domain/charge.ts';
 import { Stop } from '../domain/stop.ts';
-import type { Script } from '../domain/stream-script.ts';
 import { firstOutput } from '../engines/first-output.ts';
 import type { CompletionChunk } from '../engines/types.ts';
+import type { Admission } from '../ledger/charge.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import type { EventStream } from './event-stream.ts';
+import type { Script } from './stream-script.ts';
 
 const hasFinished = ({ choices }: CompletionChunk): boolean =>
   choices.some(({ finish_reason: reason }) => reason !== null);

@@ -2,8 +2,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ChatCancelRequest, StoppedChat } from '../../schemas/chat.ts';
 import { idParams, ref } from '../../schemas/common.ts';
-import { idempotencyKeyOf } from '../domain/idempotency.ts';
 import { ApiError } from '../errors.ts';
+import { idempotencyKeyOf } from '../ledger/idempotency.ts';
 
 const noSuchReply = () =>
   new ApiError('notFound', { message: 'You do not have a running request with this ID.' });

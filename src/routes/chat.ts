@@ -5,17 +5,17 @@ import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
+import { fromFirstQuestion, historyBudget, noHistory } from '../conversations/history.ts';
 import {
   assertTakesImages,
   checkImages,
   IMAGE_CHARACTERS,
   MOST_EARLIER_IMAGES,
   takesImages,
-} from '../domain/chat-images.ts';
-import { chatScript, chatTurn, replyTo, storedTurn, withSettings } from '../domain/chat-turn.ts';
-import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
-import { noSuchModel, resolveModel } from '../domain/models.ts';
+} from '../conversations/images.ts';
+import { chatScript, chatTurn, replyTo, storedTurn, withSettings } from '../conversations/turn.ts';
 import { wasStopped } from '../domain/stop.ts';
+import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
 import { chatCost } from '../requests/cost.ts';

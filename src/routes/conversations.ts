@@ -12,7 +12,7 @@ import {
   MessageImagesQuery,
   UpdateConversation,
 } from '../../schemas/conversations.ts';
-import { searchConversations } from '../domain/conversation-search.ts';
+import { searchConversations } from '../conversations/search.ts';
 import { cursorParts, decodeCursor, encodeCursor, pageOf } from '../domain/cursor.ts';
 import { ApiError } from '../errors.ts';
 import * as store from '../store/conversations.ts';

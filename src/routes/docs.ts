@@ -11,11 +11,12 @@ import { withKeyNote } from '../docs/key-note.ts';
 import { type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
 import { guideMarkdown, llmsFull, llmsIndex } from '../docs/llms.ts';
 import { markdownPage, markdownUrl, requestedPage, sendMarkdown } from '../docs/markdown-pages.ts';
-import { keptForModels, ownModels } from '../docs/own-models.ts';
+import { keptForModels } from '../docs/own-models.ts';
 import { referenceFiles } from '../docs/reference.ts';
 import { referenceIndexMarkdown } from '../docs/reference-pages.ts';
 import { MAX_QUERY_LENGTH, SEARCH_PATH } from '../docs/search-form.ts';
 import { ApiError } from '../errors.ts';
+import { newestKey, ownModels } from './docs-reader.ts';
 
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 const YEAR_SECONDS = 31_536_000;
@@ -70,7 +71,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const markdown = () => guideMarkdown(guide, publicUrl, models);
     if (isMarkdown) return sendMarkdown(reply, markdown());
     const page = guidePageFor(models, name, () => guidePage(guide, markdown(), publicUrl, app.swagger()));
-    return sendPage(reply, await withKeyNote(request, page));
+    return sendPage(reply, await withKeyNote(page, () => newestKey(request)));
   });
 
   app.get('/llms.txt', { schema: { hide: true } }, async (_request, reply) =>
@@ -98,7 +99,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     if (isMarkdown) return sendMarkdown(reply, markdown());
     const page = errorPages.get(code) ?? errorCodePage(code, markdown(), publicUrl);
     errorPages.set(code, page);
-    return sendPage(reply, await withKeyNote(request, page));
+    return sendPage(reply, await withKeyNote(page, () => newestKey(request)));
   });
 
   const searches = new LRUCache<string, Page>({ max: KEPT_SEARCHES });

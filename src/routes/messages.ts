@@ -7,8 +7,8 @@ import { MessagesCountRequest, MessagesQuery, MessagesRequest } from '../../sche
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
-import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedSources, checkSaidSources } from '../domain/named-sources.ts';
+import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { isObject } from '../engines/upstream/json.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import { chatCost } from '../requests/cost.ts';

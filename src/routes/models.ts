@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { AnthropicModelQuery, Model, ModelList, ModelParams } from '../../schemas/models.ts';
-import { findListedModel, listedModels, noSuchModel, taskOf } from '../domain/models.ts';
+import { findListedModel, listedModels, noSuchModel, taskOf } from '../engines/models.ts';
 import { isOfAnthropic } from '../requests/anthropic.ts';
 import { anthropicModel, anthropicModelPage } from '../surfaces/anthropic-models.ts';
 

@@ -4,17 +4,18 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { html } from 'ghtml';
 import { operationsOf } from '../docs/api-document.ts';
 import { withCodeSamples } from '../docs/code-samples.ts';
-import { keyNoteFor, withKeyNote } from '../docs/key-note.ts';
+import { keyNote, withKeyNote } from '../docs/key-note.ts';
 import { type Page, sendPage, wantsPage } from '../docs/layout.ts';
 import { requestedPage, sendMarkdown } from '../docs/markdown-pages.ts';
 import { operationMarkdown } from '../docs/operation-markdown.ts';
-import { documentWithOwnModels, keptForModels, ownModels } from '../docs/own-models.ts';
+import { documentWithOwnModels, keptForModels } from '../docs/own-models.ts';
 import { documentPath, referencePage } from '../docs/reference.ts';
 import { referenceDocument } from '../docs/reference-document.ts';
 import { operationPage } from '../docs/reference-pages.ts';
 import { ApiError } from '../errors.ts';
 import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
+import { newestKey, ownModels } from './docs-reader.ts';
 
 /** Output folder of the prepare step `reference`. */
 const built = new URL('dist/reference/', projectRoot);
@@ -63,13 +64,16 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       );
       if (isMarkdown) return sendMarkdown(reply, operationMarkdown(sampled, operation));
       const page = pageFor(models, name, () => operationPage(sampled, operation, publicUrl));
-      return sendPage(reply, await withKeyNote(request, page));
+      return sendPage(reply, await withKeyNote(page, () => newestKey(request)));
     },
   );
 
   app.get('/docs/try', { schema: { hide: true } }, async (request, reply) => {
     if (renderer === undefined) return sendPage(reply.code(503), notBuilt);
-    const { headers, page } = referencePage(`/assets/reference/${renderer}`, await keyNoteFor(request));
+    const { headers, page } = referencePage(
+      `/assets/reference/${renderer}`,
+      keyNote(await newestKey(request)),
+    );
     return reply.headers(headers).type('text/html; charset=utf-8').send(page);
   });
 

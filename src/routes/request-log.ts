@@ -9,10 +9,10 @@ import {
   RequestLog,
   RequestLogQuery,
 } from '../../schemas/request-log.ts';
-import { logAsCsv, logAsJson } from '../domain/log-export.ts';
-import { filterFrom } from '../domain/log-filter.ts';
-import { readLogPage } from '../domain/log-page.ts';
 import { ApiError } from '../errors.ts';
+import { logAsCsv, logAsJson } from '../logs/export.ts';
+import { filterFrom } from '../logs/filter.ts';
+import { readLogPage } from '../logs/page.ts';
 import type { LogFilter } from '../store/request-log.ts';
 import { listKeyLabels } from '../store/usage-history.ts';
 

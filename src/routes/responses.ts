@@ -15,13 +15,13 @@ import {
 } from '../../schemas/responses.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
-import type { Outcome } from '../domain/charge.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
-import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedSources, checkSaidSources } from '../domain/named-sources.ts';
 import { wasStopped } from '../domain/stop.ts';
+import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
+import type { Outcome } from '../ledger/charge.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';

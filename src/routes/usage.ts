@@ -3,8 +3,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
 import { includes, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
-import { nextReset } from '../domain/quota.ts';
-import { accountGone } from '../domain/verify-key.ts';
+import { accountGone } from '../keys/verify.ts';
+import { nextReset } from '../ledger/quota.ts';
 import type { UsageReading } from '../store/usage.ts';
 
 /** Today's usage as its owner sees it. */

@@ -1,10 +1,11 @@
 /** Streams an engine's answer in the language of a surface. Contract section 14. */
-import type { Outcome } from '../domain/charge.ts';
+
 import { wasStopped } from '../domain/stop.ts';
-import { type Script, Tally } from '../domain/stream-script.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
+import type { Outcome } from '../ledger/charge.ts';
+import { type Script, Tally } from '../requests/stream-script.ts';
 import { AnswerBlocks, type BlockWriter } from './answer-blocks.ts';
 
 /** Writes the events of a surface. Each stream and each replay has its own. */

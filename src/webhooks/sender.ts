@@ -6,7 +6,6 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../database/client.ts';
 import { thresholdReached } from '../domain/notices.ts';
-import { loggingOutages, type OutageLog } from '../domain/outage-log.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import {
   addMessage,
@@ -18,6 +17,7 @@ import {
   thresholdsToTell,
 } from '../store/webhook-messages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
 import { send } from './send.ts';
 import type { WebhookTargets } from './target.ts';
 

@@ -1,6 +1,6 @@
 // The operator pages: on a phone from a complaint to its cause, and every change that an operator can make.
 import t from 'tap';
-import { Maintenance } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { savedFile } from '../support/browser.ts';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { operatorEnv, signInOperator, signInWith } from '../support/operator.ts';

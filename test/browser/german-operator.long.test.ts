@@ -1,6 +1,6 @@
 // The operator pages in German: a service in trouble, and every change that an operator can make.
 import t from 'tap';
-import { Maintenance } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { fewChats, HOME, noDashboard } from '../support/dashboard-pages.ts';
 import { startGermanDashboard } from '../support/german.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';

@@ -1,6 +1,6 @@
 // Operators read the names of background jobs in their language, not those of the code.
 import t from 'tap';
-import { jobNames } from '../../src/domain/maintenance.ts';
+import { jobNames } from '../../src/jobs/maintenance.ts';
 
 for (const language of ['en', 'de']) {
   t.test(`every background job has a text: ${language}`, async (t) => {

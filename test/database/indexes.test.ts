@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { buildIndexes, missingIndexes } from '../../src/database/indexes.ts';
-import { Maintenance } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
 
 async function open(t: Test, kind: DatabaseKind) {

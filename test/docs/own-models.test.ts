@@ -5,11 +5,12 @@ import { marked, type Token, type Tokens } from 'marked';
 import t from 'tap';
 import { operationsOf } from '../../src/docs/api-document.ts';
 import { guides } from '../../src/docs/guides.ts';
-import { keptForModels, ownModels, withOwnModels } from '../../src/docs/own-models.ts';
+import { keptForModels, withOwnModels } from '../../src/docs/own-models.ts';
 import { operationUrl } from '../../src/docs/reference.ts';
+import { builtinModel } from '../../src/domain/builtin-models.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
-import { builtinModel } from '../../src/engines/builtin/chat.ts';
 import type { Model } from '../../src/engines/types.ts';
+import { ownModels } from '../../src/routes/docs-reader.ts';
 import { startTestService } from '../support/service.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 

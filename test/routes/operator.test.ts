@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
-import { Maintenance } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/jobs/maintenance.ts';
 import type { Answer, Body, Owner } from '../support/http.ts';
 import { operatorEnv, signInOperator, signInWith } from '../support/operator.ts';
 import { onEachDatabase, startTestService, type TestService } from '../support/service.ts';

@@ -5,11 +5,11 @@ import { sql } from 'drizzle-orm';
 import type { Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
-import type { Admission, Charge } from '../../src/domain/charge.ts';
-import { Ledger } from '../../src/domain/ledger.ts';
-import type { OutageLog } from '../../src/domain/outage-log.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
+import type { Admission, Charge } from '../../src/ledger/charge.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
 import type { AdmissionRules, ChargeRow } from '../../src/store/ledger.ts';
+import type { OutageLog } from '../../src/telemetry/outage-log.ts';
 import { freshDatabase } from './service.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 

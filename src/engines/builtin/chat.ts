@@ -1,17 +1,11 @@
 /** The built-in chat engine: answers from Parley's guides, offline and deterministically. Contract sections 7 and 8. */
 import { type Documentation, isSection } from '../../docs/documentation.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';
+import { builtinModel } from '../../domain/builtin-models.ts';
 import { newId } from '../../domain/ids.ts';
 import { noteCalled } from '../progress.ts';
-import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
+import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult } from '../types.ts';
 import { replyTo, SECTIONS_WANTED } from './replies.ts';
-
-export const builtinModel: Model = {
-  id: 'parley-builtin',
-  object: 'model',
-  created: 1_795_132_800,
-  owned_by: 'parley',
-};
 
 const CHARACTERS_PER_TOKEN = 4;
 

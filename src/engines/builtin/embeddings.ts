@@ -3,12 +3,12 @@
  * vectors; meaning plays no part. The same input gives the same vector everywhere. Contract section 14.
  */
 import { loopShare } from '../../concurrency/loop-share.ts';
+import { builtinEmbeddingModel } from '../../domain/builtin-models.ts';
 import { inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
 import { noteCalled } from '../progress.ts';
 import type { EmbeddingEngine } from '../types.ts';
 import { toBase64 } from '../vectors.ts';
 
-export const builtinEmbeddingModel = 'parley-builtin-embeddings';
 const DIMENSIONS = 256;
 const PAIR_WEIGHT = 0.5;
 

@@ -14,11 +14,11 @@ import {
   OperatorRequestQuery,
 } from '../../../schemas/operator.ts';
 import { decodeCursor, pageOf } from '../../domain/cursor.ts';
-import { readLogPage } from '../../domain/log-page.ts';
 import { assertAcceptable } from '../../domain/password-rules.ts';
 import { hashPassword } from '../../domain/passwords.ts';
 import { newPassword } from '../../domain/random-password.ts';
 import { ApiError } from '../../errors.ts';
+import { readLogPage } from '../../logs/page.ts';
 import { actingOperator } from '../../plugins/operator-guard.ts';
 import { type Account, findAccount } from '../../store/accounts.ts';
 import { costsOfAccount, countOfAccount, listAccounts } from '../../store/operator.ts';

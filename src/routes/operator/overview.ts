@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../../schemas/common.ts';
 import { OperatorOverview } from '../../../schemas/operator.ts';
-import { readJobReports } from '../../domain/maintenance.ts';
+import { readJobReports } from '../../jobs/maintenance.ts';
 import { readOverview } from '../../store/overview.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,0 +1,84 @@
+/** Uses the cache while every key change is heard: contract section 3, docs/decisions/0011-the-key-cache.md. */
+import type { Database } from '../database/client.ts';
+import { parseApiKey, sameDigest } from '../domain/api-key.ts';
+import { KeyChanges } from '../store/key-changes.ts';
+import { findSecret, type StoredSecret } from '../store/keys.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { KeyCache } from './cache.ts';
+import { KeyUses } from './uses.ts';
+import { type IdentifiedKey, invalidApiKey } from './verify.ts';
+
+type Log = ConstructorParameters<typeof KeyChanges>[2] & ConstructorParameters<typeof KeyUses>[1];
+
+const isOver = (end: number | null, now: number) => end !== null && end <= now;
+
+const judged = (secret: StoredSecret, now: number): IdentifiedKey => ({
+  accountId: secret.accountId,
+  keyId: secret.keyId,
+  plan: secret.plan,
+  scopes: secret.scopes,
+  allowedOrigins: secret.allowedOrigins,
+  isRevoked: secret.isRevoked || isOver(secret.endsAt, now),
+  isSuspended: secret.isSuspended,
+  isExpired: isOver(secret.expiresAt, now),
+});
+
+export class KeyLookup {
+  readonly #database: Database;
+  readonly #changes: KeyChanges;
+  readonly #uses: KeyUses;
+  readonly #cache = new KeyCache();
+  readonly #metrics: Metrics;
+
+  /** @param directUrl - Postgres only: bypasses transaction poolers, to listen */
+  constructor(database: Database, directUrl: string | undefined, log: Log, metrics = new Metrics()) {
+    this.#metrics = metrics;
+    this.#database = database;
+    this.#changes = new KeyChanges(database, directUrl, log);
+    this.#uses = new KeyUses(database.db, log);
+  }
+
+  async start(): Promise<void> {
+    this.#uses.start();
+    await this.#changes.start({
+      onChange: (accountId) => this.#cache.forget(accountId),
+      onGap: () => this.#cache.clear(),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#changes.stop();
+    await this.#uses.stop();
+  }
+
+  /** Returns undefined for an unknown key. Throws `invalidApiKey` without a query if it is malformed. */
+  async identify(rawKey: string): Promise<IdentifiedKey | undefined> {
+    const parsed = parseApiKey(rawKey);
+    if (parsed === null) throw invalidApiKey();
+    const { digest, publicId } = parsed;
+    const now = this.#changes.now();
+    const kept = now === undefined ? undefined : this.#cache.get(publicId);
+    if (now !== undefined && kept !== undefined) {
+      const isKnown = sameDigest(kept.digest, digest);
+      this.#metrics.keyLookups.inc({ result: isKnown ? 'cached' : 'unknown' });
+      return isKnown ? judged(kept, now) : undefined;
+    }
+
+    const { generation } = this.#cache;
+    const found = await findSecret(this.#database, publicId);
+    const isKnown = found !== undefined && sameDigest(found.secret.digest, digest);
+    this.#metrics.keyLookups.inc({ result: isKnown ? 'read' : 'unknown' });
+    if (!isKnown) return undefined;
+    // A secret that the cache may not serve would only take up memory.
+    if (this.#changes.now() !== undefined) this.#cache.keep(generation, publicId, found.secret);
+    return judged(found.secret, found.readAt);
+  }
+
+  noteUse({ accountId, keyId }: Pick<IdentifiedKey, 'accountId' | 'keyId'>): void {
+    this.#uses.note(accountId, keyId);
+  }
+
+  forget(accountId: string): void {
+    this.#cache.forget(accountId);
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * The primary of several workers: it serves nothing itself. It starts workers, replaces those that die, passes signals on,
+ * and counts what all of them share. Contract sections 11 and 13, docs/decisions/0034-workers.md.
+ */
+import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { Drain } from '../concurrency/drain.ts';
+import type { Config } from '../config.ts';
+import { Channel } from '../workers/channel.ts';
+import { GatheredMetrics, type MetricSource } from '../workers/gathered-metrics.ts';
+import type { PrimaryMethods, ReadyFacts, WorkerMethods } from '../workers/methods.ts';
+import { SharedState } from '../workers/shared-state.ts';
+import { UntakenConnections } from '../workers/untaken-connections.ts';
+import { GRACE_SECONDS } from './ending.ts';
+
+/** How long it waits before it replaces a worker that died early: doubled each time. */
+const SHORTEST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+/** A worker that lived this long is replaced at once. */
+const HEALTHY_MS = 60_000;
+/** Beyond a worker's own deadline. */
+const PATIENCE_MS = 2000;
+
+type Log = { info(details: object, message: string): void; error(details: object, message: string): void };
+
+type Member = {
+  number: number;
+  worker: Worker;
+  channel: Channel<WorkerMethods>;
+  source: MetricSource;
+  connections: UntakenConnections;
+  startedAt: number;
+  isReady: boolean;
+};
+
+/** How a service of several workers ended. */
+export type Ending = { code: number };
+
+const exitCode = (code: number | null) => (code === null || code === 0 ? 1 : code);
+
+export class Primary {
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #state: SharedState;
+  readonly #metrics = new GatheredMetrics();
+  readonly #drain: Drain;
+  readonly #members = new Map<number, Member>();
+  readonly #restarts = new Map<number, NodeJS.Timeout>();
+  readonly #pauses = new Map<number, number>();
+  readonly #service = randomBytes(6).toString('hex');
+  readonly #ended: Promise<Ending>;
+  #resolveEnded: (ending: Ending) => void = () => {};
+  readonly #noticed = new AbortController();
+  /** Set once it stops. */
+  #code: number | undefined;
+  #hasStarted = false;
+
+  constructor(config: Config, log: Log) {
+    this.#config = config;
+    this.#log = log;
+    this.#state = new SharedState(config.bodyMemoryBytes);
+    this.#drain = new Drain(config.drainSeconds * 1000, config.readyDelaySeconds * 1000);
+    this.#ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    // The primary accepts connections and deals them out: the system would favor some workers.
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+  }
+
+  /** Resolves when the service has ended. */
+  get ended(): Promise<Ending> {
+    return this.#ended;
+  }
+
+  /**
+   * Starts the first worker, then the others: an error of all of them appears once.
+   *
+   * @returns undefined if a worker ended first, as `ended` says
+   */
+  async start(): Promise<ReadyFacts | undefined> {
+    const first = await this.#begin(1);
+    const others = Array.from({ length: this.#config.workers - 1 }, (_, index) => index + 2);
+    const all = first && (await Promise.all(others.map((number) => this.#begin(number))));
+    if (all?.some((facts) => facts === undefined) !== false) return undefined;
+    this.#hasStarted = true;
+    return first;
+  }
+
+  reload(): void {
+    for (const { channel } of this.#members.values()) channel.tell('reload');
+  }
+
+  /** SIGTERM: gives load balancers time to notice. A second one ends that wait, and a third the workers. */
+  async stopNoticed(): Promise<void> {
+    if (this.#code !== undefined) return this.kill();
+    if (this.#drain.isUnderWay) return this.#noticed.abort();
+    this.#drain.begin();
+    for (const { channel } of this.#members.values()) channel.tell('drain');
+    await this.#drain.untilNoticed(this.#noticed.signal);
+    this.stop();
+  }
+
+  /** Stops all workers in order. */
+  stop(code = 0): void {
+    if (this.#code !== undefined) {
+      this.kill();
+      return;
+    }
+    this.#code = code;
+    for (const timer of this.#restarts.values()) clearTimeout(timer);
+    for (const { channel, isReady, worker } of this.#members.values()) {
+      if (isReady) channel.tell('stop');
+      // It serves nothing yet.
+      else worker.process.kill('SIGKILL');
+    }
+    const ms = (this.#config.drainSeconds + GRACE_SECONDS) * 1000 + PATIENCE_MS;
+    setTimeout(() => this.kill(), ms).unref();
+    this.#endIfAlone();
+  }
+
+  /** Ends without waiting for anything. */
+  kill(): void {
+    this.#code = 1;
+    for (const { worker } of this.#members.values()) worker.process.kill('SIGKILL');
+  }
+
+  #endIfAlone(): void {
+    if (this.#code !== undefined && this.#members.size === 0) this.#resolveEnded({ code: this.#code });
+  }
+
+  /** Starts a worker. Resolves once it is ready, or with undefined once it has ended. */
+  #begin(number: number): Promise<ReadyFacts | undefined> {
+    if (this.#code !== undefined) return Promise.resolve(undefined);
+    return new Promise((resolve) => this.#fork(number, resolve));
+  }
+
+  #fork(number: number, onReady: (facts: ReadyFacts | undefined) => void): void {
+    const worker = cluster.fork({ PARLEY_WORKER: `${number}/${this.#service}` });
+    const state = this.#state.ofWorker();
+    const methods: PrimaryMethods = {
+      ...state.methods,
+      readMetrics: () => this.#readMetrics(),
+      notePoll: () => this.#drain.notePoll(),
+      isReady: (facts) => {
+        member.isReady = true;
+        if (this.#hasStarted) this.#log.info({ worker: number }, `Worker ${number} is serving again.`);
+        if (this.#drain.isUnderWay) channel.tell('drain');
+        onReady(facts);
+      },
+    };
+    const channel = new Channel<WorkerMethods>((messages) => {
+      // What is sent to a worker that just died goes nowhere, and its end is noticed below.
+      if (worker.isConnected()) worker.send(messages, () => {});
+    }, methods);
+    const member: Member = {
+      ...{ number, worker, channel, startedAt: performance.now(), isReady: false },
+      source: { snapshot: () => channel.ask('snapshot') },
+      connections: new UntakenConnections(worker),
+    };
+    this.#members.set(number, member);
+    worker.on('message', (message) => channel.receive(message));
+    worker.on('error', (err) =>
+      this.#log.error({ err, worker: number }, `Worker ${number} could not be reached.`),
+    );
+    worker.once('exit', (code, signal) => {
+      state.end();
+      channel.close();
+      this.#metrics.end(member.source);
+      this.#members.delete(number);
+      const heir = [...this.#members.values()].find(({ isReady }) => isReady);
+      member.connections.moveTo(heir?.connections);
+      onReady(undefined);
+      this.#onExit(member, code, signal);
+    });
+  }
+
+  #onExit(member: Member, code: number | null, signal: string | null): void {
+    if (this.#code !== undefined) {
+      // One that was not ready was killed, and served nothing.
+      if (code !== 0 && member.isReady && this.#code === 0) this.#code = 1;
+      this.#endIfAlone();
+    } else if (this.#hasStarted) this.#replace(member, code, signal);
+    // The worker's own message says why.
+    else this.stop(exitCode(code));
+  }
+
+  #replace({ number, startedAt }: Member, code: number | null, signal: string | null): void {
+    const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+    const livedLong = performance.now() - startedAt > HEALTHY_MS;
+    const pauseMs = livedLong ? 0 : (this.#pauses.get(number) ?? 0);
+    this.#pauses.set(number, Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, 2 * pauseMs)));
+    this.#log.error({ worker: number, code, signal }, `Worker ${number} ${how}. Restarting it.`);
+    this.#restarts.set(
+      number,
+      setTimeout(() => void this.#begin(number), pauseMs),
+    );
+  }
+
+  #readMetrics(): Promise<string> {
+    return this.#metrics.read(
+      [...this.#members.values()].filter(({ isReady }) => isReady).map(({ source }) => source),
+    );
+  }
+}

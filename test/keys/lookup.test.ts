@@ -1,0 +1,178 @@
+// What a process knows of keys by heart, and when it may say it. Contract section 3, reliability test 10.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import type { Database } from '../../src/database/client.ts';
+import { generateApiKey } from '../../src/domain/api-key.ts';
+import { KeyLookup } from '../../src/keys/lookup.ts';
+import { forge } from '../support/keys.ts';
+import { onEachDatabase } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
+
+/** A database whose look-ups are counted, and can be held back once they are answered. */
+function watched(database: Database) {
+  const watch = {
+    lookUps: 0,
+    held: undefined as Promise<void> | undefined,
+    database: {
+      ...database,
+      prepared: async <Row>(text: string, parameters: unknown[]) => {
+        watch.lookUps += 1;
+        const rows = await database.prepared<Row>(text, parameters);
+        await watch.held;
+        return rows;
+      },
+    },
+  };
+  return watch;
+}
+
+onEachDatabase(t, {}, async (t, { app, client, database }) => {
+  const owner = await client.signUp();
+
+  /** A key lookup as another replica has it: it learns of changes from the database only. */
+  const open = async (t: Test) => {
+    const watch = watched(database);
+    const keyLookup = new KeyLookup(watch.database, app.config.databaseDirectUrl, quiet);
+    await keyLookup.start();
+    t.teardown(() => keyLookup.stop());
+    const isKept = async (key: string) => {
+      const before = watch.lookUps;
+      await keyLookup.identify(key);
+      return watch.lookUps === before;
+    };
+    const warm = (key: string) => eventually('the key is kept', () => isKept(key), 10_000);
+    return { keyLookup, watch, isKept, warm };
+  };
+
+  await t.test('a key that is kept costs no look-up, also with a wrong secret', async (t) => {
+    const { keyLookup, warm, watch } = await open(t);
+    const { id, key } = await client.createKey(owner);
+    await warm(key);
+    const before = watch.lookUps;
+    t.match(await keyLookup.identify(key), { keyId: id, isRevoked: false, isExpired: false, plan: 'free' });
+    t.equal(await keyLookup.identify(forge(key)), undefined);
+    t.equal(watch.lookUps, before);
+    await client.delete(`/keys/${id}`, { cookie: owner.cookie });
+  });
+
+  await t.test(
+    'any one character changed, and whatever is no key, is refused without a look-up',
+    async (t) => {
+      const { keyLookup, warm, watch } = await open(t);
+      const { id, key } = await client.createKey(owner);
+      await warm(key);
+      const before = watch.lookUps;
+      const property = fc.asyncProperty(
+        fc.nat(key.length - 1),
+        fc.string({ minLength: 1, maxLength: 1 }),
+        async (position, character) => {
+          fc.pre(key[position] !== character);
+          const changed = key.slice(0, position) + character + key.slice(position + 1);
+          await keyLookup.identify(changed).then(
+            () => t.fail(changed),
+            ({ code }) => code === 'invalidApiKey' || t.fail(code),
+          );
+        },
+      );
+      await fc.assert(property, { numRuns: 500 });
+      t.equal(watch.lookUps, before);
+      await client.delete(`/keys/${id}`, { cookie: owner.cookie });
+    },
+  );
+
+  await t.test('a key that does not exist is not remembered', async (t) => {
+    const { isKept } = await open(t);
+    const { rawKey } = generateApiKey();
+    t.equal(await isKept(rawKey), false);
+    t.equal(await isKept(rawKey), false);
+  });
+
+  await t.test('every change that matters is heard within a second, from whatever client', async (t) => {
+    const { keyLookup, warm } = await open(t);
+    const mine = await client.signUp();
+    const { id, key } = await client.createKey(mine);
+    const now = async (expected: object, change: () => Promise<unknown>) => {
+      await warm(key);
+      await change();
+      const holds = async () => {
+        const found = { ...(await keyLookup.identify(key)) } as Record<string, unknown>;
+        return Object.entries(expected).every(([name, value]) => String(found[name]) === String(value));
+      };
+      await eventually(JSON.stringify(expected), holds, 1000);
+    };
+    const { db } = database;
+    const { cookie } = mine;
+    const ofKey = sql`where id = ${id}::uuid`;
+    await now({ allowedOrigins: ['https://a.example'] }, () =>
+      client.patch(`/keys/${id}`, { allowed_origins: ['https://a.example'] }, { cookie }),
+    );
+    await now({ plan: 'pro' }, () =>
+      client.put('/subscription', { plan: 'pro', billing_period: 'yearly' }, { cookie }),
+    );
+    await now({ scopes: ['usage'] }, () => db.execute(sql`update api_keys set scopes = '{usage}' ${ofKey}`));
+    await now({ isExpired: true }, () => db.execute(sql`update api_keys set expires_at = now() ${ofKey}`));
+    await now({ isExpired: false }, () => db.execute(sql`update api_keys set expires_at = null ${ofKey}`));
+    await now({ isRevoked: true }, () => db.execute(sql`update api_keys set revoked_at = now() ${ofKey}`));
+    await now({ isRevoked: false }, () => db.execute(sql`update api_keys set revoked_at = null ${ofKey}`));
+    await now({ isRevoked: true }, () =>
+      db.execute(sql`update key_secrets set ends_at = now() where key_id = ${id}::uuid`),
+    );
+    await db.execute(sql`update key_secrets set ends_at = null where key_id = ${id}::uuid`);
+    await now({ isRevoked: true }, () =>
+      client.request('DELETE', '/account', { cookie, body: { current_password: mine.password } }),
+    );
+  });
+
+  await t.test('a change that is rolled back is none', async (t) => {
+    const { isKept, warm } = await open(t);
+    const { id, key } = await client.createKey(owner);
+    await warm(key);
+    const undone = database.db.transaction(async (tx) => {
+      await tx.execute(sql`update api_keys set revoked_at = now() where id = ${id}::uuid`);
+      throw new Error('undone');
+    });
+    await t.rejects(undone);
+    await sleep(100);
+    t.equal(await isKept(key), true);
+    await client.delete(`/keys/${id}`, { cookie: owner.cookie });
+  });
+
+  await t.test('10: a look-up that was answered before a revocation is not kept after it', async (t) => {
+    const { keyLookup, warm, watch } = await open(t);
+    const [kept, key] = [await client.createKey(owner), await client.createKey(owner)];
+    await warm(kept.key);
+    let release = () => {};
+    watch.held = new Promise((resolve) => {
+      release = resolve;
+    });
+    const before = watch.lookUps;
+    const underWay = keyLookup.identify(key.key);
+    await eventually('it is looked up', async () => watch.lookUps > before);
+    // The answer is there, and is not seen yet.
+    await sleep(100);
+    await client.delete(`/keys/${key.id}`, { cookie: owner.cookie });
+    await sleep(300);
+    watch.held = undefined;
+    release();
+    t.match(await underWay, { isRevoked: false }, 'it began before');
+    t.match(await keyLookup.identify(key.key), { isRevoked: true });
+    await client.delete(`/keys/${kept.id}`, { cookie: owner.cookie });
+  });
+
+  await t.test('the expiry of a key that is kept holds to the moment', async (t) => {
+    const { keyLookup, warm, watch } = await open(t);
+    const expiresAt = Date.now() + 3000;
+    const { key } = await client.createKey(owner, { expires_at: new Date(expiresAt).toISOString() });
+    await warm(key);
+    const before = watch.lookUps;
+    await sleep(expiresAt - Date.now() - 300);
+    t.match(await keyLookup.identify(key), { isExpired: false });
+    await sleep(expiresAt - Date.now() + 1);
+    t.match(await keyLookup.identify(key), { isExpired: true });
+    t.ok(watch.lookUps - before < 2, 'from memory');
+  });
+});

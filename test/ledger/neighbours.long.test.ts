@@ -1,0 +1,133 @@
+// What one account does, or its locks, does not harm the others: contract section 5, docs/decisions/0010.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf } from '../../src/database/client.ts';
+import type { Admission } from '../../src/ledger/charge.ts';
+import { audit } from '../../src/store/audit.ts';
+import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
+import { admitInLedger, failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
+
+const MIB = 1024 * 1024;
+
+/** Does something while an account's counters are locked. */
+const whileLocked = (db: Db, accountId: string, work: () => Promise<void>) =>
+  db.transaction(async (tx) => {
+    await tx.execute(sql`select from usage_counters where account_id = ${accountId} for update`);
+    await work();
+  });
+
+/** Milliseconds; endless where one failed. */
+const slowestOf = (results: PromiseSettledResult<number>[]) =>
+  Math.max(
+    ...results.map((result) =>
+      result.status === 'fulfilled' ? Math.round(result.value) : Number.POSITIVE_INFINITY,
+    ),
+  );
+
+t.test('large answers do not hold up the small ones of another account', async (t) => {
+  const { charge, database, db, newAccount } = await start(t);
+  const ledger = await startLedger(t, database);
+  const other = { ...charge, accountId: await newAccount() };
+  const accounts = [charge.accountId, await newAccount(), await newAccount(), await newAccount()];
+  const large = await Promise.all(
+    Array.from({ length: 16 }, (_, n) => {
+      const retry = { key: randomUUID(), fingerprint: 'f' };
+      return ledger.admit({ ...charge, accountId: String(accounts[n % 4]), retry }) as Promise<Admission>;
+    }),
+  );
+  const small = await Promise.all(Array.from({ length: 20 }, () => ledger.admit(other)));
+  const answer = 'x'.repeat(6 * MIB);
+  const startedAt = performance.now();
+  const stored = Promise.allSettled(
+    large.map(async (admission) => {
+      await ledger.finalise(admission, { ...outcome, answer: { status: 200, body: answer } });
+      return performance.now() - startedAt;
+    }),
+  );
+  const timed = await Promise.allSettled(
+    small.map(async (admission, n) => {
+      await sleep(n * 50);
+      const from = performance.now();
+      await ledger.finalise(admission, outcome);
+      return performance.now() - from;
+    }),
+  );
+  const slowest = slowestOf(timed);
+  const largest = slowestOf(await stored);
+  t.ok(largest < Number.POSITIVE_INFINITY, 'the large ones are stored');
+  // On any machine: they do not wait until all the large ones are written.
+  t.ok(slowest < largest / 2, `the slowest of the others took ${slowest} ms, the large ones ${largest} ms`);
+  const sizes = await rowsOf(db, sql`select distinct length(body) as length from idempotency_keys`);
+  t.same(sizes, [{ length: 6 * MIB }]);
+  t.same((await audit(db)).differences, []);
+});
+
+t.test('the sweep passes over an account that is locked, however much of it is open', async (t) => {
+  const { account, database, db, newAccount, row, states } = await start(t);
+  const other = await newAccount();
+  const holder = uuidv7();
+  await renewLease(database, holder, 3600);
+  const charges = [row(), row(), row(), row(other)];
+  await admitCharges(database, charges, rules(holder), false, 1000);
+  await renewLease(database, holder, -1);
+  await whileLocked(db, account, async () => {
+    for (const atMost of [100, 2]) {
+      if (atMost === 2) await admitOneMore();
+      t.equal(await sweepCharges(database, atMost), 1, `${atMost} at most`);
+      t.same([...new Set(await states(other))], ['refunded']);
+      t.same(await states(), ['admitted', 'admitted', 'admitted']);
+    }
+  });
+  t.equal(await sweepCharges(database, 2), 2);
+  t.equal(await sweepCharges(database, 2), 1);
+  t.same([...new Set(await states())], ['refunded']);
+  t.same(await rowsOf(db, sql`select process from leases where process = ${holder}`), []);
+  t.same((await audit(db)).differences, []);
+
+  async function admitOneMore() {
+    await renewLease(database, holder, 3600);
+    await admitCharges(database, [row(other)], rules(holder), false, 1000);
+    await renewLease(database, holder, -1);
+  }
+});
+
+t.test('a refund that the database missed does not wait for one of a locked account', async (t) => {
+  const { account, charge, database, db, newAccount, proxy, states } = await start(t);
+  const ledger = await startLedger(t, database);
+  const other = await newAccount();
+  const admissions = await Promise.all(
+    [account, other].map((accountId) => admitInLedger(ledger, { ...charge, accountId })),
+  );
+  proxy.refuse();
+  await Promise.all(admissions.map((admission) => ledger.refund(admission, failure)));
+  await whileLocked(db, account, async () => {
+    proxy.accept();
+    await until(t, 'it is given back', 8000, async () => (await states(other)).join() === 'refunded');
+    t.same(await states(), ['admitted']);
+  });
+  await until(t, 'and then the other', 8000, async () => (await states()).join() === 'refunded');
+  t.same((await audit(db)).differences, []);
+});
+
+t.test('a day is charged whatever the time zone of the database', async (t) => {
+  const { charge, database, db, used } = await start(t);
+  // In Cairo the clocks go forward at midnight of April 30: that day has no midnight, and 23 hours.
+  await db.execute(sql`
+    do $$ begin execute format('alter database %I set timezone = ''Africa/Cairo''', current_database()); end $$`);
+  await db.execute(sql`
+    create or replace function ledger_now() returns timestamptz language sql volatile
+    as $$ select timestamptz '2027-05-01T00:00:30Z' $$`);
+  await db.execute(sql`select ledger_make_partitions(1)`);
+  const ledger = await startLedger(t, database);
+  t.match(await database.run('show timezone', []), [{ TimeZone: 'Africa/Cairo' }]);
+  const admission = await ledger.admit(charge);
+  t.equal(admission.day, '2027-05-01');
+  await ledger.finalise(admission, outcome);
+  t.match(await used(), [
+    { day: '2027-05-01', used: 1 },
+    { day: '2027-05-01', used: 7 },
+  ]);
+});

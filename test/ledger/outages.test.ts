@@ -1,0 +1,109 @@
+// What the ledger does by the clock says when it fails, once an outage, and when it recovers.
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { loggingOutages } from '../../src/telemetry/outage-log.ts';
+import { Gate } from '../support/gate.ts';
+import { admitInLedger, failure, newLedger, start, startLedger, until } from '../support/ledger.ts';
+
+/** A log that keeps its lines. */
+function recorder() {
+  const lines: string[] = [];
+  const log = {
+    error: (_details: object, message: string) => void lines.push(`error: ${message}`),
+    info: (message: string) => void lines.push(`info: ${message}`),
+  };
+  return { lines, log };
+}
+
+t.test('a lease ends with its process, though a renewal is on its way', async (t) => {
+  const { database } = await start(t);
+  const sent: string[] = [];
+  const [onItsWay, network] = [new Gate(), new Gate()];
+  onItsWay.hold();
+  const run: typeof database.run = async (text, values) => {
+    if (!text.includes('ledger_renew_lease')) return database.run(text, values);
+    const isRenewal = Number(values[1]) > 0;
+    if (isRenewal && sent.length === 1) {
+      network.hold();
+      onItsWay.release();
+      await network.pass();
+    }
+    sent.push(isRenewal ? 'renewal' : 'end');
+    return database.run(text, values);
+  };
+  const ledger = await startLedger(t, { ...database, run });
+  await onItsWay.pass();
+  const stopped = ledger.stop();
+  await new Promise(setImmediate);
+  network.release();
+  await stopped;
+  t.same(sent, ['renewal', 'renewal', 'end']);
+});
+
+t.test('an outage is two lines, however often the work fails', async (t) => {
+  const { lines, log } = recorder();
+  let isBroken = false;
+  const run = loggingOutages(log, 'The work', async () => {
+    if (isBroken) throw new Error('no');
+  });
+  for (const next of [false, true, true, true, false, false, true]) {
+    isBroken = next;
+    await run();
+  }
+  t.same(lines, [
+    'error: The work failed. Retrying until it succeeds.',
+    'info: The work works again.',
+    'error: The work failed. Retrying until it succeeds.',
+  ]);
+});
+
+t.test('a database that is away: lease, sweep and repair are logged, and that they work again', async (t) => {
+  const { charge, database, proxy, states } = await start(t);
+  const { lines, log } = recorder();
+  const ledger = await startLedger(t, database, log);
+  const admission = await ledger.admit(charge);
+  proxy.refuse();
+  await ledger.refund(admission, failure);
+  const works = ['Renewing the ledger lease', 'Sweeping the ledger', 'Settling delayed charges'];
+  const ofKind = (kind: string) => lines.filter((line) => line.startsWith(kind)).length;
+  await until(t, 'all three are logged', 20_000, async () => ofKind('error') === works.length);
+  await delay(2500);
+  proxy.accept();
+  await until(t, 'all three work again', 20_000, async () => ofKind('info') === works.length);
+  t.same(
+    lines.filter((line) => line.startsWith('error')).sort(),
+    [...works.map((work) => `error: ${work} failed. Retrying until it succeeds.`)].sort(),
+  );
+  t.same(
+    lines.filter((line) => line.startsWith('info')).sort(),
+    works.map((work) => `info: ${work} works again.`).sort(),
+  );
+  t.same(await states(), ['refunded']);
+});
+
+t.test(
+  'a shutdown during an outage says how many charges are not settled, and what becomes of them',
+  async (t) => {
+    const { charge, database, proxy } = await start(t);
+    const { lines, log } = recorder();
+    const ledger = newLedger(database, log);
+    const [first, second] = [await admitInLedger(ledger, charge), await admitInLedger(ledger, charge)];
+    proxy.refuse();
+    await Promise.all([ledger.refund(first, failure), ledger.refund(second, failure)]);
+    await ledger.stop();
+    t.same(lines, [
+      'error: Shut down with 2 charges not settled. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.',
+      'error: Could not end the ledger lease. It expires within 20 seconds. Then another process refunds open charges.',
+    ]);
+  },
+);
+
+t.test('a shutdown with everything settled logs nothing', async (t) => {
+  const { charge, database, states } = await start(t);
+  const { lines, log } = recorder();
+  const ledger = newLedger(database, log);
+  await ledger.refund(await admitInLedger(ledger, charge), failure);
+  await ledger.stop();
+  t.same(lines, []);
+  t.same(await states(), ['refunded']);
+});

@@ -1,0 +1,245 @@
+// What becomes of an idempotency key when the database is away at the wrong moment, or two attempts run: contract
+// section 10, docs/decisions/0010.
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { type Db, rowsOf } from '../../src/database/client.ts';
+import type { Admission, Replay } from '../../src/ledger/charge.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { audit } from '../../src/store/audit.ts';
+import { settleCharges } from '../../src/store/ledger.ts';
+import { failure, newLedger, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
+
+const unavailable = { code: 'serviceUnavailable' };
+const whole = (body: string) => ({ answer: { status: 200, body } });
+const newRetry = () => ({ key: randomUUID(), fingerprint: 'f' });
+
+/** Sets out with a charge and an idempotency key; it must not be a replay. */
+async function admit(
+  ledger: Ledger,
+  charge: Parameters<Ledger['admit']>[0] & { retry: ReturnType<typeof newRetry> },
+): Promise<Admission> {
+  const admission: Admission | Replay = await ledger.admit(charge);
+  if ('answer' in admission) throw new Error('It is answered already.');
+  return admission;
+}
+
+type RetriedCharge = Parameters<typeof admit>[1];
+
+/** Asks again until it is not 409 any more. */
+async function settled(t: Test, ledger: Ledger, charge: RetriedCharge): Promise<Admission | Replay> {
+  let answer: Admission | Replay | undefined;
+  await until(t, 'a retry is not in progress for good', 10_000, async () => {
+    answer = await ledger.admit(charge).catch((error) => {
+      if (error.code === 'idempotencyInProgress') return undefined;
+      throw error;
+    });
+    return answer !== undefined;
+  });
+  if (answer === undefined) throw new Error('It stayed in progress.');
+  return answer;
+}
+
+/** Asks again until it is not 409 any more; it must be resumed. */
+async function resumed(t: Test, ledger: Ledger, charge: RetriedCharge): Promise<Admission> {
+  const admission = await settled(t, ledger, charge);
+  if ('answer' in admission) throw new Error('It is answered already.');
+  return admission;
+}
+
+/** As if a process had been stopped for so long that its lease is over. */
+const endLease = (db: Db, { process }: Ledger) =>
+  db.execute(
+    sql`update leases set expires_at = ledger_now() - interval '1 second' where process = ${process}`,
+  );
+
+for (const answer of ['all of it', undefined]) {
+  const ending = answer === undefined ? 'breaks off' : 'ends';
+  t.test(`the database is away when a stream ${ending}: a retry is answered, uncharged`, async (t) => {
+    const { charge, database, direct, proxy, states, used } = await start(t);
+    const ledger = await startLedger(t, database);
+    const retried = { ...charge, retry: newRetry() };
+    const admission = await admit(ledger, retried);
+    await ledger.finalise(admission);
+    proxy.refuse();
+    if (answer !== undefined) await t.rejects(ledger.complete(admission, { ...outcome, ...whole(answer) }));
+    await t.rejects(ledger.complete(admission, { ...outcome, failure }));
+    proxy.accept();
+    const again = await settled(t, ledger, retried);
+    if ('answer' in again) {
+      // Its end was on its way still, and arrived.
+      t.equal(again.answer.body, answer);
+      t.match(await used(), [{ used: 1 }, { used: 7 }]);
+    } else {
+      t.match(again, { id: admission.id, day: admission.day, attempt: String, reading: null });
+      await ledger.complete(again, { ...outcome, ...whole('all of it') });
+      t.match(await used(), [{ used: 1 }, { used: 14 }]);
+    }
+    t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
+    t.same(await states(), ['final']);
+    t.same((await audit(direct.db)).differences, []);
+  });
+}
+
+t.test('it is not known whether a stream became final: 503, and a retry resumes it', async (t) => {
+  const { charge, database, direct, proxy, states, used } = await start(t);
+  const ledger = await startLedger(t, database);
+  const retried = { ...charge, retry: newRetry() };
+  const admission = await admit(ledger, retried);
+  proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
+  await t.rejects(ledger.finalise(admission), { ...unavailable, message: /The request may remain charged/ });
+  t.ok(proxy.cuts > 10, 'asked again and again');
+  t.same(await states(), ['final'], 'charged, and nothing delivered');
+  proxy.cutAnswerTo('ledger_settle', 0);
+  const again = await resumed(t, ledger, retried);
+  t.match(again, { id: admission.id, attempt: String });
+  await ledger.finalise(again);
+  await ledger.complete(again, { ...outcome, ...whole('all of it') });
+  t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
+  t.same(await states(), ['final']);
+  t.match(await used(), [{ used: 1 }, { used: 7 }]);
+  t.same((await audit(direct.db)).differences, []);
+});
+
+t.test('a refund that arrives once more does not take the key from the attempt that resumed', async (t) => {
+  const { charge, database } = await start(t);
+  const ledger = await startLedger(t, database);
+  const retried = { ...charge, retry: newRetry() };
+  const admission = await admit(ledger, retried);
+  await ledger.finalise(admission);
+  const { accountId, day, id } = admission;
+  const refund = () =>
+    settleCharges(
+      database,
+      [
+        {
+          ...{ kind: 'refund', account_id: accountId, day, id, status: 503, code: 'serviceUnavailable' },
+          ...{ model: null, input_tokens: 0, output_tokens: 0, latency_ms: 0 },
+        },
+      ],
+      rules(ledger.process),
+      false,
+      1000,
+    );
+  t.equal((await refund()).size, 0, 'it is final');
+  const again = await admit(ledger, retried);
+  t.match(again, { id, attempt: String });
+  await refund();
+  await t.rejects(ledger.admit(retried), { code: 'idempotencyInProgress' });
+  await ledger.complete(again, { ...outcome, ...whole('all of it') });
+  t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
+});
+
+t.test('a look-up that fails after a claim was resumed gives the claim back', async (t) => {
+  const { charge, database, proxy, states } = await start(t);
+  const ledger = await startLedger(t, database);
+  const retried = { ...charge, retry: newRetry() };
+  const admission = await admit(ledger, retried);
+  await ledger.finalise(admission);
+  await ledger.complete(admission, { ...outcome, failure });
+  proxy.cutAnswerTo('from "idempotency_keys"', 1);
+  await t.rejects(ledger.admit(retried));
+  t.equal(proxy.cuts, 1);
+  t.match(await resumed(t, ledger, retried), { id: admission.id });
+  t.same(await states(), ['final']);
+});
+
+/** A stream whose process is taken for dead, and the attempt of another that resumed it. */
+async function twoAttempts(t: Test) {
+  const { charge, database, db, direct, states } = await start(t);
+  const [slow, other] = [newLedger(database), newLedger(database)];
+  const retried = { ...charge, retry: newRetry() };
+  const first = await admit(slow, retried);
+  await slow.finalise(first);
+  await endLease(db, slow);
+  const second = await admit(other, retried);
+  t.match(second, { id: first.id, attempt: String });
+  const stored = async () => {
+    t.same(await states(), ['final']);
+    t.same((await audit(direct.db)).differences, []);
+    const rows = await rowsOf<{ body: string | null }>(db, sql`select body from idempotency_keys`);
+    return rows.map(({ body }) => body);
+  };
+  const end = {
+    first: (answer: string) => slow.complete(first, { ...outcome, ...whole(answer) }),
+    second: (answer: string) => other.complete(second, { ...outcome, ...whole(answer) }),
+  };
+  const fail = {
+    first: () => slow.complete(first, { ...outcome, failure }),
+    second: () => other.complete(second, { ...outcome, failure }),
+  };
+  return { end, fail, other, retried, stored };
+}
+
+for (const [earlier, later] of [
+  ['first', 'second'],
+  ['second', 'first'],
+] as const) {
+  t.test(`of two attempts the one that ends earlier is kept, here the ${earlier}`, async (t) => {
+    const { end, fail, other, retried, stored } = await twoAttempts(t);
+    await end[earlier]('this one');
+    await t.rejects(end[later]('another one'), unavailable);
+    await fail[later]();
+    t.same(await stored(), ['this one']);
+    t.same(await other.admit(retried), { answer: { status: 200, body: 'this one' } });
+  });
+}
+
+t.test('a stream that fails after it was resumed leaves the key to the attempt that runs', async (t) => {
+  const { end, fail, other, retried, stored } = await twoAttempts(t);
+  await fail.first();
+  await t.rejects(other.admit(retried), { code: 'idempotencyInProgress' });
+  await end.second('this one');
+  t.same(await stored(), ['this one']);
+});
+
+t.test('an attempt that fails frees the key, and nobody else is told done', async (t) => {
+  const { end, fail, other, retried, stored } = await twoAttempts(t);
+  await fail.second();
+  await t.rejects(end.first('another one'), unavailable);
+  t.same(await stored(), [null]);
+  t.match(await resumed(t, other, retried), { attempt: String });
+});
+
+t.test('a charge is resumed twice at most; attempts that never ran do not count', async (t) => {
+  const { charge, database, direct, proxy, states } = await start(t);
+  const ledger = await startLedger(t, database);
+  const retried = { ...charge, retry: newRetry() };
+  const first = await admit(ledger, retried);
+  await ledger.finalise(first);
+  await ledger.complete(first, { ...outcome, failure });
+  proxy.cutAnswerTo('from "idempotency_keys"', 1);
+  await t.rejects(ledger.admit(retried), 'its look-up fails, so that it does not run');
+  for (const _attempt of [1, 2]) {
+    const attempt = await resumed(t, ledger, retried);
+    t.match(attempt, { id: first.id, attempt: String });
+    await ledger.complete(attempt, { ...outcome, failure });
+  }
+  for (const _again of [1, 2]) {
+    await t.rejects(ledger.admit(retried), {
+      code: 'internalError',
+      message: /remains charged/,
+      options: { charged: true },
+      headers: { 'x-should-retry': 'false' },
+    });
+  }
+  t.same(await states(), ['final']);
+  t.same((await audit(direct.db)).differences, []);
+});
+
+t.test(
+  'a settlement that may have arrived before the database was away: 503 does not say uncharged',
+  async (t) => {
+    const { charge, database, proxy, states } = await start(t);
+    const ledger = await startLedger(t, database);
+    const admission = await ledger.admit(charge);
+    proxy.cutAnswerTo('ledger_settle', 1);
+    const final = ledger.finalise(admission, outcome);
+    const told = t.rejects(final, { ...unavailable, message: /The request may remain charged/ });
+    await until(t, 'the answer is cut', 3000, async () => proxy.cuts === 1);
+    proxy.refuse();
+    await told;
+    t.same(await states(), ['final'], 'it is charged');
+    proxy.accept();
+  },
+);

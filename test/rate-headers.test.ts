@@ -1,0 +1,62 @@
+import t from 'tap';
+import { quotaExceeded, quotaLimit } from '../src/ledger/quota.ts';
+import { rateLimitExceeded } from '../src/limits/exceeded.ts';
+import { type LimitReading, rateHeaders } from '../src/rate-headers.ts';
+
+const requests: LimitReading = {
+  name: 'requests',
+  ceiling: 20,
+  remaining: 19,
+  windowSeconds: 60,
+  resetSeconds: 42,
+};
+const chat: LimitReading = {
+  name: 'chat',
+  ceiling: 50,
+  remaining: 12,
+  windowSeconds: 86_400,
+  resetSeconds: 35_231,
+};
+
+t.test('both families, as the contract shows them', async (t) => {
+  t.strictSame(rateHeaders(requests, chat), {
+    'ratelimit-limit': '50',
+    'ratelimit-remaining': '12',
+    'ratelimit-reset': '35231',
+    'ratelimit-policy': '"requests";q=20;w=60, "chat";q=50;w=86400',
+    ratelimit: '"requests";r=19;t=42, "chat";r=12;t=35231',
+  });
+});
+
+t.test('the three fields tell of the least remaining; of several, of the one that resets last', async (t) => {
+  t.equal(rateHeaders({ ...requests, remaining: 3 }, chat)['ratelimit-limit'], '20');
+  const even = { ...requests, remaining: 12 };
+  t.equal(rateHeaders(even, chat)['ratelimit-limit'], '50');
+  t.equal(rateHeaders(chat, even)['ratelimit-limit'], '50');
+});
+
+t.test('a quota: never negative, reset to midnight rounded up, Retry-After not before it', async (t) => {
+  const readAt = new Date('2026-11-20T23:59:57.001Z');
+  const lowered = quotaLimit({ meter: 'chat', used: 70, ceiling: 50, readAt });
+  t.match(lowered, { remaining: 0, resetSeconds: 3, windowSeconds: 86_400 });
+  const headers = quotaExceeded({ meter: 'chat', used: 70, ceiling: 50, readAt }).headers;
+  t.match(headers, {
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': '3',
+    'retry-after': '3',
+    'x-should-retry': 'false',
+    ratelimit: '"chat";r=0;t=3',
+  });
+});
+
+t.test('a rate: says how many, of what, how long, and until when', async (t) => {
+  const before = Date.now();
+  const { code, headers, message, options } = rateLimitExceeded({ ...requests, remaining: 0 }, 'requests');
+  t.equal(code, 'rateLimitExceeded');
+  t.equal(message, 'You have reached the limit of 20 requests per minute. Try again in 42 seconds.');
+  t.match(headers, { 'retry-after': '42', 'ratelimit-reset': '42', 'ratelimit-limit': '20' });
+  t.equal(headers['x-should-retry'], undefined);
+  t.match(options.limit, { name: 'requests', ceiling: 20 });
+  const resetsIn = Date.parse(options.limit?.resetsAt ?? '') - before;
+  t.ok(resetsIn >= 42_000 && resetsIn < 43_000, `${resetsIn}`);
+});
