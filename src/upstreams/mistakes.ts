@@ -6,11 +6,12 @@ import type { Env } from '../environment.ts';
 import { faultsOf } from '../validation/validators.ts';
 import { findPackage } from './packages.ts';
 import {
+  type Api,
+  apis,
   type FileModel,
   type FileUpstream,
   FileUpstream as FileUpstreamSchema,
   fileModels,
-  type UpstreamKind,
 } from './schema.ts';
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
@@ -20,8 +21,9 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]{0,4000}$/;
 /** Parley sets these itself. */
 const ownHeaders = new Set([
-  ...['accept', 'authorization', 'connection', 'content-length', 'content-type', 'expect', 'host'],
-  ...['keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent', 'x-api-key'],
+  ...['accept', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te'],
+  ...['trailer', 'transfer-encoding', 'upgrade', 'user-agent'],
+  ...Object.values(apis).map(({ keyHeader }) => keyHeader),
 ]);
 
 const upstreamFaults = faultsOf(FileUpstreamSchema);
@@ -31,8 +33,9 @@ const modelFaults = {
   images: faultsOf(fileModels.images),
 };
 
-/** Kinds of upstreams that create embeddings and generate images. The others only chat. */
-const takesAllTasks: ReadonlySet<unknown> = new Set<UpstreamKind>(['openai', 'openai-responses']);
+/** Of a kind that may be wrong. The AI SDK is used for chat only. */
+const takes = (kind: unknown, task: ModelTask): boolean =>
+  ((apis as Record<string, Api>)[String(kind)]?.tasks ?? ['chat']).includes(task);
 
 const repeated = (names: readonly string[]) => [
   ...new Set(names.filter((name, position) => names.indexOf(name) < position)),
@@ -62,8 +65,9 @@ function urlMistakes(value: string): string[] {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
     return ['`url` must be an http or https URL without credentials or a fragment.'];
-  const [endpoint] = /\/(chat\/completions|responses|messages)\/*$/.exec(url.pathname) ?? [];
-  return endpoint === undefined ? [] : [`\`url\` must be the base URL, without ${endpoint}.`];
+  const pathname = url.pathname.replace(/\/+$/, '');
+  const endpoint = Object.values(apis).find(({ path }) => pathname.endsWith(path));
+  return endpoint === undefined ? [] : [`\`url\` must be the base URL, without ${endpoint.path}.`];
 }
 
 /** Never quotes the key. */
@@ -143,9 +147,7 @@ export function mistakesInModel(
     upstreams.map((upstream) => [memberOf(upstream, 'name'), memberOf(upstream, 'kind')]),
   );
   const unknown = used.filter((target) => !kinds.has(target));
-  const chatOnly = used.filter(
-    (target) => task !== 'chat' && kinds.has(target) && !takesAllTasks.has(kinds.get(target)),
-  );
+  const chatOnly = used.filter((target) => kinds.has(target) && !takes(kinds.get(target), task));
   const twice = repeated(targets.map(({ model = name, upstream }) => `${upstream}/${model}`));
   const noPlans = plans.filter((plan) => catalogue.find(plan) === undefined);
   const isTooLong = contextTokens !== undefined && (maxOutputTokens ?? 0) > contextTokens;

@@ -10,6 +10,21 @@ export type DialectKind = (typeof dialectKinds)[number];
 export const upstreamKinds = [...dialectKinds, 'ai-sdk'] as const;
 export type UpstreamKind = (typeof upstreamKinds)[number];
 
+export type Api = {
+  /** Of requests for chat. */
+  path: string;
+  /** The header with the key. */
+  keyHeader: string;
+  tasks: readonly ModelTask[];
+};
+
+/** What both the file's checks and the dialects know. */
+export const apis: Readonly<Record<DialectKind, Api>> = {
+  openai: { path: '/chat/completions', keyHeader: 'authorization', tasks: modelTasks },
+  'openai-responses': { path: '/responses', keyHeader: 'authorization', tasks: modelTasks },
+  anthropic: { path: '/messages', keyHeader: 'x-api-key', tasks: ['chat'] },
+};
+
 const Milliseconds = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
 const HOUR_MS = 3_600_000;
 const MOST_TOKENS = 1_000_000_000;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config.ts';
 import { ConfigError } from '../../src/environment.ts';
+import { apis } from '../../src/upstreams/schema.ts';
 import { planted, SECRET } from '../support/planted-mistakes.ts';
 
 function mistakesOf(t: Test, content: unknown, env: Record<string, string> = {}): string {
@@ -27,6 +28,23 @@ t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) =>
   t.match(message, `UPSTREAMS_FILE has ${planted.sentences.length} mistakes:`);
   t.notMatch(message, SECRET, 'no key is repeated');
 });
+
+for (const [kind, { keyHeader, path, tasks }] of Object.entries(apis))
+  t.test(`UPSTREAMS_FILE: what the kind ${kind} must not have`, async (t) => {
+    const wrong = { kind, url: `http://localhost:9/v1${path}/`, headers: { [keyHeader.toUpperCase()]: 'x' } };
+    const others = (['chat', 'embeddings', 'images'] as const).filter((task) => !tasks.includes(task));
+    const message = mistakesOf(t, {
+      upstreams: [upstream, { name: 'b', ...wrong }, { ...upstream, name: 'c', kind }],
+      models: [model, ...others.map((task) => ({ name: task, task, targets: [{ upstream: 'c' }] }))],
+    });
+    const wanted = [
+      `Upstream "b": \`url\` must be the base URL, without ${path}.`,
+      `Upstream "b": \`headers\` must not set ${keyHeader.toUpperCase()}.`,
+      ...others.map((task) => `Model "${task}": the upstream "c" is of kind ${kind}, which has no ${task}.`),
+    ];
+    for (const sentence of wanted) t.match(message, sentence);
+    t.match(message, `UPSTREAMS_FILE has ${wanted.length} mistakes:`);
+  });
 
 t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t) => {
   const message = mistakesOf(

@@ -1,4 +1,5 @@
 /** OpenAI's chat completions, which engines speak: nothing is translated. Contract sections 7 and 8. */
+import { apis } from '../../upstreams/schema.ts';
 import { withOneSystemMessage } from '../system-messages.ts';
 import type { Concession } from '../upstream/concessions.ts';
 import { aboveHigh, refusesEffort, refusesField, refusesLaterSystem } from '../upstream/errors.ts';
@@ -61,7 +62,7 @@ const oneSystemMessage: Concession = {
 
 export const completionsDialect: Dialect = {
   language: 'completions',
-  path: '/chat/completions',
+  path: apis.openai.path,
   modelsPath: '/models',
   takesChoices: true,
   body({ input, isStream, model }) {

@@ -1,4 +1,5 @@
 /** Anthropic's Messages API as an upstream. Contract section 15. */
+import { apis } from '../../upstreams/schema.ts';
 import { isObject, type JsonObject, stringIn, wholeNumber } from '../upstream/json.ts';
 import type { Asked, Dialect } from './dialect.ts';
 import { completionOf, MessagesReader } from './messages-answer.ts';
@@ -9,7 +10,7 @@ const VERSION = '2023-06-01';
 
 const keyHeaders = (apiKey: string | undefined): Record<string, string> => ({
   'anthropic-version': VERSION,
-  ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+  ...(apiKey !== undefined && { [apis.anthropic.keyHeader]: apiKey }),
 });
 
 /** Anthropic defines these tools, but the client runs them. */
@@ -55,7 +56,7 @@ function bodyOf(asked: Asked): JsonObject {
 
 export const messagesDialect: Dialect = {
   language: 'anthropic',
-  path: '/messages',
+  path: apis.anthropic.path,
   // Without a limit, it lists 20.
   modelsPath: '/models?limit=1000',
   keyHeaders,
@@ -64,7 +65,7 @@ export const messagesDialect: Dialect = {
   completion: completionOf,
   events: (broken) => new MessagesReader(broken),
   countTokens: {
-    path: '/messages/count_tokens',
+    path: `${apis.anthropic.path}/count_tokens`,
     body(asked) {
       if (asked.said?.language !== 'anthropic') return countBody(asked);
       const body = Object.entries(sameBody(asked.said.body(), asked.model));

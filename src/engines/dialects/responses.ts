@@ -1,4 +1,5 @@
 /** OpenAI's Responses API as an upstream. Contract section 15. */
+import { apis } from '../../upstreams/schema.ts';
 import type { Concession } from '../upstream/concessions.ts';
 import { aboveHigh, refusesEffort, refusesField } from '../upstream/errors.ts';
 import { isObject, type JsonObject } from '../upstream/json.ts';
@@ -41,7 +42,7 @@ const highEffort: Concession = {
 
 export const responsesDialect: Dialect = {
   language: 'responses',
-  path: '/responses',
+  path: apis['openai-responses'].path,
   modelsPath: '/models',
   takesChoices: false,
   body: (asked) =>

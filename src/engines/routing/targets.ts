@@ -2,6 +2,7 @@
 import type { Slots } from '../../concurrency/slots.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import { loadProvider } from '../../upstreams/packages.ts';
+import { apis } from '../../upstreams/schema.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
 import { createAiSdkChat } from '../ai-sdk/chat.ts';
 import { dialects } from '../dialects/index.ts';
@@ -94,6 +95,7 @@ function enginesOf(
   }
   const dialect = dialects[kind];
   const { keyHeaders } = dialect;
+  const { tasks } = apis[kind];
   // All engines of an upstream share its connections.
   const transport = createTransport({ ...options, ...(keyHeaders && { keyHeaders }) });
   const shared = { ...options, transport };
@@ -101,10 +103,10 @@ function enginesOf(
   const chat = createUpstreamChat({ ...shared, dialect, models: { kind: 'exact', models: named } });
   return {
     chat: tracedChat(chat, place),
-    ...(kind !== 'anthropic' && {
+    ...(tasks.includes('embeddings') && {
       embeddings: tracedEmbeddings(createUpstreamEmbeddings(shared), place),
-      images: tracedImages(createUpstreamImages(shared), place),
     }),
+    ...(tasks.includes('images') && { images: tracedImages(createUpstreamImages(shared), place) }),
   };
 }
 
