@@ -1,6 +1,7 @@
 /** Documents which headers each response carries, derived from its route config. */
 import type { FastifyContextConfig } from 'fastify';
 import { type ErrorCode, headersOf, tellsAttempts } from '../../schemas/errors.ts';
+import { modelTasks } from '../../schemas/models.ts';
 
 type Reference = { $ref: string };
 
@@ -147,7 +148,8 @@ export function successHeaders(config: FastifyContextConfig, isStreamed: boolean
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
     ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
-    ...(meter === undefined || meter === 'search' ? [] : (['X-Parley-Attempts'] as const)),
+    // Only models can have several upstreams.
+    ...(modelTasks.some((task) => task === meter) ? (['X-Parley-Attempts'] as const) : []),
     ...(isFile ? (['Content-Disposition'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),
     ...(setsCookie ? (['Set-Cookie'] as const) : []),
