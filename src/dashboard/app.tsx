@@ -42,9 +42,7 @@ function Pages() {
     return <PlainLayout>{location === '/sign-in' ? <SignIn /> : <SignUp />}</PlainLayout>;
   }
   if (session !== 'in') {
-    const isPage = [...pages, { path: '/', pattern: '/' }].some(
-      ({ path, pattern = path }) => matchRoute(parser, pattern, location)[0],
-    );
+    const isPage = [...pages, { path: '/' }].some(({ path }) => matchRoute(parser, path, location)[0]);
     if (!isPage)
       return (
         <PlainLayout>
@@ -73,8 +71,8 @@ function SignedIn() {
             <Route path="/">
               <Redirect to={firstPage} replace />
             </Route>
-            {pages.map(({ Component, path, pattern = path }) => (
-              <Route key={path} path={pattern} component={Component} />
+            {pages.map(({ Component, path }) => (
+              <Route key={path} path={path} component={Component} />
             ))}
             <Route component={NotFound} />
           </Switch>

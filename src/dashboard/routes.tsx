@@ -2,50 +2,25 @@ import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
 import { loadedPage } from './shell/loaded-page.tsx';
 
-export type Page = {
-  path: PagePath;
-  pattern?: string;
-  Component: ComponentType;
+/** `app.tsx` shows these itself. */
+type OtherPath = '/' | '/sign-in' | '/sign-up';
+
+const components: Readonly<Record<Exclude<PagePath, OtherPath | '/chat/:id'>, ComponentType>> = {
+  '/chat': loadedPage(() => import('./pages/chat/index.tsx')),
+  '/your-api': loadedPage(() => import('./pages/your-api/index.tsx')),
+  '/usage': loadedPage(() => import('./pages/usage/index.tsx')),
+  '/plan': loadedPage(() => import('./pages/plan/index.tsx')),
+  '/settings': loadedPage(() => import('./pages/settings/index.tsx')),
+  '/operator': loadedPage(() => import('./pages/operator/index.tsx')),
+  '/operator/accounts': loadedPage(() => import('./pages/operator/accounts.tsx')),
+  '/operator/accounts/:id': loadedPage(() => import('./pages/operator/account.tsx')),
+  '/operator/log': loadedPage(() => import('./pages/operator/log.tsx')),
 };
 
-export const pages: readonly Page[] = [
-  {
-    path: '/chat',
-    pattern: '/chat/:id?',
-    Component: loadedPage(() => import('./pages/chat/index.tsx')),
-  },
-  {
-    path: '/your-api',
-    Component: loadedPage(() => import('./pages/your-api/index.tsx')),
-  },
-  {
-    path: '/usage',
-    Component: loadedPage(() => import('./pages/usage/index.tsx')),
-  },
-  {
-    path: '/plan',
-    Component: loadedPage(() => import('./pages/plan/index.tsx')),
-  },
-  {
-    path: '/settings',
-    Component: loadedPage(() => import('./pages/settings/index.tsx')),
-  },
-  {
-    path: '/operator',
-    Component: loadedPage(() => import('./pages/operator/index.tsx')),
-  },
-  {
-    path: '/operator/accounts',
-    Component: loadedPage(() => import('./pages/operator/accounts.tsx')),
-  },
-  {
-    path: '/operator/accounts/:id',
-    Component: loadedPage(() => import('./pages/operator/account.tsx')),
-  },
-  {
-    path: '/operator/log',
-    Component: loadedPage(() => import('./pages/operator/log.tsx')),
-  },
-];
+export const pages = Object.entries(components).map(([path, Component]) => ({
+  // One page with and without a conversation, which keeps its state when one begins.
+  path: path === '/chat' ? '/chat/:id?' : path,
+  Component,
+}));
 
 export const firstPage: PagePath = '/your-api';
