@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
 import { openStream } from '../support/event-reader.ts';
 import { Client, type OpenApi } from '../support/http.ts';
+import { metered } from '../support/metered.ts';
 import { type CollectedSpan, startCollector } from '../support/otlp-collector.ts';
 import { freshDatabase } from '../support/service.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
@@ -123,22 +124,20 @@ t.test('a chat is a span of its client, and the request to the model server is a
 
 t.test('every kind of upstream request has a span of its own', async (t) => {
   const { client, collector, key, stop } = await startAll(t);
-  const calls: [path: string, body: object, name: string][] = [
-    ['/chat', { message: 'Hello.' }, `chat ${MODEL}`],
-    ['/images/generations', { prompt: 'A house' }, 'generate_content'],
-    ['/embeddings', { input: 'Hello.', model: MODEL }, 'embeddings'],
-    ['/search', { query: 'Hello.' }, 'search'],
-    ['/responses', { model: MODEL, input: 'Hello.' }, `chat ${MODEL}`],
-    ['/messages', { model: MODEL, max_tokens: 50, messages: chat.messages }, `chat ${MODEL}`],
-  ];
-  for (const [path, body] of calls) t.equal((await client.post(path, body, { key })).status, 200, path);
+  const names = {
+    ...{ chat: `chat ${MODEL}`, images: 'generate_content' },
+    ...{ embeddings: 'embeddings', search: 'search' },
+  };
+  for (const { body, path } of metered)
+    t.equal((await client.post(path, body('Hello.'), { key })).status, 200, path);
   await stop();
-  for (const [path, , name] of calls) {
+  for (const { meter, path } of metered) {
     const [request] = ofRoute(collector.spans, path);
     if (request === undefined) throw new Error(`There is no span of ${path}.`);
     t.equal(request.parentId, '', 'a trace of its own');
     t.equal(request.traceId, String(request.attributes['parley.request_id']).replaceAll('-', ''));
-    t.match(partsOf(collector.spans, request), [{ name, kind: 'client', traceId: request.traceId }], path);
+    const part = { name: names[meter], kind: 'client', traceId: request.traceId };
+    t.match(partsOf(collector.spans, request), [part], path);
   }
 });
 

@@ -1,5 +1,6 @@
 /** W3C trace context: from clients to upstreams and to the log. */
 import t, { type Test } from 'tap';
+import { meteredRequests } from '../support/metered.ts';
 import { startProcess } from '../support/process.ts';
 import { freshDatabase, startTestService } from '../support/service.ts';
 import { MODEL, startUpstream, type Upstream } from '../support/upstream/client.ts';
@@ -30,16 +31,9 @@ const traced = async (upstream: Upstream) =>
 t.test('every upstream continues the trace of the client, with a parent of its own', async (t) => {
   const { client, key, upstream } = await start(t);
   const headers = { traceparent: `00-${id}-${parent}-01`, tracestate: 'vendor=1' };
-  const calls: [path: string, body: object][] = [
-    ['/chat/completions', chat],
-    ['/chat/completions', { ...chat, stream: true }],
-    ['/chat', { message: 'Hello.' }],
-    ['/images/generations', { prompt: 'A house' }],
-    ['/embeddings', { input: 'Hello.', model: MODEL }],
-    ['/search', { query: 'Hello.' }],
-  ];
+  const calls = meteredRequests('Hello.');
   const parents = new Set<string>();
-  for (const [path, body] of calls) {
+  for (const { body, path } of calls) {
     await upstream.reset();
     await client.post(path, body, { key, headers });
     const got = await traced(upstream);

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
+import { meteredRequests } from '../support/metered.ts';
 import { onEachDatabase } from '../support/service.ts';
-import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -41,15 +41,7 @@ onEachDatabase(t, env, async (t, service) => {
     }).catch(() => undefined);
     await eventually('both are under way', () => waiting(2));
     const before = await usage();
-    for (const [path, body] of [
-      ['/chat', { message: 'Hi' }],
-      ['/chat', { message: 'Hi', stream: true }],
-      ...surfaces.map(({ body, path }) => [path, body('Hi')] as const),
-      ...surfaces.map(({ body, path }) => [path, body('Hi', { stream: true })] as const),
-      ['/images/generations', { prompt: 'A fox' }],
-      ['/search', { query: 'fox' }],
-      ['/embeddings', { input: 'fox' }],
-    ] as const) {
+    for (const { body, path } of meteredRequests('Hi')) {
       for (const credentials of [{ key }, { key: second.key }, { cookie: owner.cookie }]) {
         const answer = await client.post(path, body, credentials);
         t.match(answer, { status: 429, body: { error: { code: 'tooManyCalls', type: 'rate_limit_error' } } });

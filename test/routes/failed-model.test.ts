@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Body } from '../support/http.ts';
+import { meteredRequests } from '../support/metered.ts';
 import { onEachDatabase } from '../support/service.ts';
-import { chatSurface, surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 
@@ -20,13 +20,11 @@ const { env } = upstreamsFile({
   ],
 });
 
-const requests = [
-  ...[chatSurface, ...surfaces].flatMap(({ body, path }) =>
-    [false, true].map((stream) => ({ path, body: body('Hi', { stream }), model: 'talker' })),
-  ),
-  { path: '/embeddings', body: { input: 'Hi' }, model: 'embedder' },
-  { path: '/images/generations', body: { prompt: 'Hi' }, model: 'painter' },
-];
+const models = { chat: 'talker', embeddings: 'embedder', images: 'painter' };
+/** Search has no models. */
+const requests = meteredRequests('Hi').flatMap(({ body, meter, path }) =>
+  meter === 'search' ? [] : [{ path, body, model: models[meter] }],
+);
 
 onEachDatabase(t, env, async (t, { client }) => {
   const owner = await client.signUp();

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
+import { meteredRequests } from '../support/metered.ts';
 import { onEachDatabase } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
 import { chatSurface, surfaces } from '../support/surfaces.ts';
@@ -50,21 +51,9 @@ const streamFaults: Fault[] = [
   [{ fault: 'bad-event', faultAfter: 0 }, 502, 'upstreamError'],
   [{ fault: 'stall', faultAfter: 0 }, 504, 'upstreamTimeout'],
 ];
-const messages = [{ role: 'user', content: 'Hi' }];
-const calls = [
-  { path: '/chat', body: { message: 'Hi' }, meter: 'chat', units: 1 },
-  { path: '/chat', body: { message: 'Hi', stream: true }, meter: 'chat', units: 1 },
-  { path: '/chat/completions', body: { messages, n: 3 }, meter: 'chat', units: 3 },
-  { path: '/chat/completions', body: { messages, n: 3, stream: true }, meter: 'chat', units: 3 },
-  ...surfaces
-    .filter(({ path }) => path !== '/chat/completions')
-    .flatMap(({ body, path }) =>
-      [{}, { stream: true }].map((fields) => ({ path, body: body('Hi', fields), meter: 'chat', units: 1 })),
-    ),
-  { path: '/images/generations', body: { prompt: 'Hi', n: 2 }, meter: 'images', units: 2 },
-  { path: '/search', body: { query: 'Hi' }, meter: 'search', units: 1 },
-  { path: '/embeddings', body: { input: ['Hi', 'Ho'] }, meter: 'embeddings', units: 2 },
-];
+const calls = meteredRequests('Hi').map((call) =>
+  call.path === '/chat/completions' ? { ...call, body: { ...call.body, n: 3 }, units: 3 } : call,
+);
 
 const tellsTooMuch = ({ headers, text }: Answer) => {
   const told = `${text} ${JSON.stringify([...headers])}`;
@@ -77,8 +66,7 @@ onEachDatabase(t, env, async (t, service) => {
   const { key } = await client.createKey(owner);
   const used = async () => (await client.get('/usage', { key })).body.used;
 
-  for (const { path, body, meter, units } of calls) {
-    const isStream = 'stream' in body;
+  for (const { path, body, isStream, meter, units } of calls) {
     // `content-type: text/html` with 200, and JSON in place of events, are both no stream.
     const own = isStream ? [...faults, ...streamFaults] : faults;
     await t.test(

@@ -1,6 +1,6 @@
 /** What an answer tells a browser about who may read it. */
 import type { Answer, Client, Owner } from './http.ts';
-import { surfaces } from './surfaces.ts';
+import { meteredRequests } from './metered.ts';
 
 /** The page that is allowed, and one that is not. */
 export const PAGE = 'https://app.example.com';
@@ -9,15 +9,7 @@ export const from = (origin: string) => ({ headers: { origin } });
 
 /** Everything is asked for with a body that is right, where one is taken. */
 export const pageCalls: [method: string, path: string, body?: unknown][] = [
-  ['POST', '/chat', { message: 'Hi' }],
-  ['POST', '/chat', { message: 'Hi', stream: true }],
-  ...surfaces.flatMap(({ body, path }): [string, string, unknown][] => [
-    ['POST', path, body('Hi')],
-    ['POST', path, body('Hi', { stream: true })],
-  ]),
-  ['POST', '/images/generations', { prompt: 'Hi' }],
-  ['POST', '/search', { query: 'Hi' }],
-  ['POST', '/embeddings', { input: ['Hi', 'Ho'] }],
+  ...meteredRequests('Hi').map(({ body, path }): [string, string, unknown] => ['POST', path, body]),
   ['GET', '/models'],
   ['GET', '/usage'],
 ];

@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Client, RequestOptions } from './http.ts';
+import { meteredRequests } from './metered.ts';
 import type { ServiceProcess } from './process.ts';
 import type { Upstream } from './upstream/client.ts';
 
@@ -62,25 +63,23 @@ export async function walk(
     { role: 'system', content: prompt },
     { role: 'user', content: prompt },
   ];
-  const calls: [string, unknown][] = [
-    ['/chat', chat],
-    ['/chat', { ...chat, stream: true, instructions: prompt }],
-    ['/chat/completions', { messages }],
-    ['/chat/completions', { messages, stream: true }],
-    ['/responses', { input: prompt, instructions: prompt }],
-    ['/responses', { input: messages, stream: true }],
-    ['/messages', { max_tokens: 99, messages: messages.slice(1) }],
-    ['/messages', { max_tokens: 99, messages: messages.slice(1), stream: true }],
-    ['/images/generations', { prompt }],
-    ['/search', { query: prompt }],
-    ['/embeddings', { input: [prompt, prompt] }],
-  ];
+  /** Other fields with a prompt. */
+  const more: Record<string, object> = {
+    '/chat': { instructions: prompt },
+    '/chat/completions': { messages },
+    '/responses': { instructions: prompt },
+    '/messages': { system: prompt },
+  };
+  const calls = meteredRequests(prompt).map(({ body, path }): [string, object] => [
+    path,
+    { ...body, ...more[path] },
+  ]);
   const post = (path: string, body: unknown, options: RequestOptions = {}) =>
     walker.ask('POST', path, { body, key, ...options });
 
   // 400, 413, 415, 422
   for (const [path, body] of calls) {
-    await post(path, { ...(body as object), message: [prompt], nonsense: prompt });
+    await post(path, { ...body, message: [prompt], nonsense: prompt });
     await post(`${path}?api_key=${key}&q=${prompt}`, body);
     await post(path, undefined, { raw: `{"message":"${prompt}"` });
     await post(path, undefined, { raw: `{"message":"${prompt}\\u0000"}` });

@@ -1,20 +1,11 @@
 import type { Schemas } from '../../api/client.ts';
 import { perLanguage, t } from '../../texts/language.ts';
 import { formatCount, formatMs } from '../../ui/numbers.ts';
+import { endpoints } from './endpoints.ts';
 
 /** Operators also see the upstream and what it cost. */
 export type Row = Schemas['LoggedRequest'] &
   Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream' | 'upstream_model' | 'cost_micros'>>;
-
-const endpoints = [
-  'POST /api/v1/chat',
-  'POST /api/v1/chat/completions',
-  'POST /api/v1/responses',
-  'POST /api/v1/messages',
-  'POST /api/v1/images/generations',
-  'POST /api/v1/search',
-  'POST /api/v1/embeddings',
-];
 
 /** The endpoint of charges by a deleted account with the same address on that day. */
 export const CARRIED_OVER = 'carriedOver';

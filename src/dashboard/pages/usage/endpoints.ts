@@ -1,0 +1,10 @@
+/** The metered endpoints, which the request log can be filtered by. */
+export const endpoints = [
+  'POST /api/v1/chat',
+  'POST /api/v1/chat/completions',
+  'POST /api/v1/responses',
+  'POST /api/v1/messages',
+  'POST /api/v1/images/generations',
+  'POST /api/v1/search',
+  'POST /api/v1/embeddings',
+];
