@@ -6,7 +6,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { meters } from '../../schemas/plans.ts';
 import { CARRIED_OVER } from '../../schemas/request-log.ts';
-import { deleteAll } from '../database/batches.ts';
+import { deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { carriedUsage } from '../database/tables.ts';
 import { newId } from '../domain/ids.ts';
@@ -89,4 +89,4 @@ export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder)
 }
 
 export const deleteKeptUsage = (db: Db, signal?: AbortSignal): Promise<void> =>
-  deleteAll(db, carriedUsage, sql`day < ledger_day(ledger_now())`, signal);
+  deleteUpTo(db, carriedUsage.day, sql`ledger_day(ledger_now()) - 1`, signal);
