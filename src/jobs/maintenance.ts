@@ -29,13 +29,16 @@ export type MaintenanceConfig = {
   requestLogDays: number;
 };
 
-type Job = (
-  db: Db,
-  context: Pick<Database, 'kind'> & { daysKept: number; signal: AbortSignal },
-) => Promise<unknown>;
+type JobContext = Pick<Database, 'kind'> & { daysKept: number; signal: AbortSignal };
+type Job = (db: Db, context: JobContext) => Promise<unknown>;
 
-/** By what they do, in words that complete "Maintenance could not …". */
-const jobs: Readonly<Record<string, Job>> = {
+/** Every minute, in every process, by what they do, in words that complete "Maintenance could not …". */
+const minuteJobs: Readonly<Record<string, Job>> = {
+  'remove the data of deleted accounts': (db, { signal }) => purgeDeletedAccounts(db, signal),
+};
+
+/** Every hour, in one process at a time, likewise. */
+export const jobs: Readonly<Record<string, Job>> = {
   'create ledger partitions for upcoming days': makePartitions,
   'remove old ledger partitions': (db, { daysKept, kind }) => dropOldPartitions(db, kind, daysKept),
   'build missing indexes': (db, { kind, signal }) => buildIndexes(db, kind, signal),
@@ -103,10 +106,13 @@ export class Maintenance {
     await Promise.race([this.#underWay, delay(STOP_MS, undefined, { ref: false })]);
   }
 
-  purge = (): Promise<void> => purgeDeletedAccounts(this.#database.db, this.#stopped.signal);
+  get #context(): JobContext {
+    const { signal } = this.#stopped;
+    return { kind: this.#database.kind, daysKept: this.#config.requestLogDays, signal };
+  }
 
   /**
-   * Runs every job, even if others fail, and logs each failure. Rejects only if the database cannot be reached.
+   * Runs every hourly job, even if others fail, and logs each failure. Rejects only if the database cannot be reached.
    *
    * @returns false if another process is doing it
    */
@@ -121,11 +127,10 @@ export class Maintenance {
   }
 
   async #tidyUp(db: Db): Promise<void> {
-    const { signal } = this.#stopped;
-    const context = { kind: this.#database.kind, daysKept: this.#config.requestLogDays, signal };
+    const context = this.#context;
     const reports: JobReport[] = [];
     for (const [name, job] of Object.entries(jobs)) {
-      if (signal.aborted) return;
+      if (context.signal.aborted) return;
       const startedAt = performance.now();
       let problem: string | null = null;
       try {
@@ -134,7 +139,7 @@ export class Maintenance {
         // The lock went with the connection, and the other jobs would fail for the same reason.
         if (wasNotSent(error) || mayHaveTakenEffect(error)) throw error;
         problem = messageOf(error);
-        this.#report(error, `Maintenance could not ${name}. Retrying in an hour.`);
+        this.#report(error, name, 'an hour');
       }
       const took_ms = Math.round(performance.now() - startedAt);
       reports.push({ name, ended_at: new Date().toISOString(), took_ms, error: problem });
@@ -153,14 +158,18 @@ export class Maintenance {
   }
 
   async #work(isDue: boolean): Promise<void> {
-    const inAMinute = 'Could not remove the data of deleted accounts; retrying in a minute.';
-    await this.purge().catch((error) => this.#report(error, inAMinute));
-    if (!isDue) return;
-    const inAnHour = 'Maintenance could not finish. Retrying in an hour.';
-    await this.run().catch((error) => this.#report(error, inAnHour));
+    for (const [name, job] of Object.entries(minuteJobs)) {
+      try {
+        await job(this.#database.db, this.#context);
+      } catch (error) {
+        this.#report(error, name, 'a minute');
+      }
+    }
+    if (isDue) await this.run().catch((error) => this.#report(error, 'finish', 'an hour'));
   }
 
-  #report(error: unknown, message: string): void {
-    if (!this.#stopped.signal.aborted) this.#log.warn({ err: error }, message);
+  #report(error: unknown, what: string, pause: string): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#log.warn({ err: error }, `Maintenance could not ${what}. Retrying in ${pause}.`);
   }
 }

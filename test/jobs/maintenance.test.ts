@@ -3,11 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
+import { type Database, type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
-import { Maintenance } from '../../src/jobs/maintenance.ts';
+import { jobNames, Maintenance } from '../../src/jobs/maintenance.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/store/audit.ts';
+import { purgeDeletedAccounts } from '../../src/store/purge.ts';
 import { shiftClock } from '../support/clock.ts';
 import { fill, tablesOf } from '../support/fill.ts';
 import { admitInLedger, silentLog } from '../support/ledger.ts';
@@ -146,6 +147,16 @@ for (const kind of databaseKinds) {
       t.match(await rowsByTable(db, account), { account_events: 100 });
     });
 
+    await t.test('maintenance forgets carried-over usage of earlier days', async (t) => {
+      await db.execute(sql`
+        insert into carried_usage (email_digest, day, meter, former_account, used)
+        select decode(md5(n::text), 'hex'), ledger_day(ledger_now()) - n, 'chat', gen_random_uuid(), 1
+        from generate_series(0, 2) n`);
+      await maintainer().run();
+      t.equal(await count(db, sql`carried_usage`), 1);
+      t.equal(await count(db, sql`carried_usage where day = ledger_day(ledger_now())`), 1);
+    });
+
     await t.test('several processes run the maintenance at once, and none fails', async (t) => {
       await pastDays(db, await newAccount(db), 10);
       const done = await Promise.all(Array.from({ length: 4 }, () => maintainer(4).run()));
@@ -155,7 +166,7 @@ for (const kind of databaseKinds) {
       const gone = await newAccount(db);
       await fill(db, 'requests', 3000, gone);
       await deleted(db, gone, '11 minutes');
-      await Promise.all(Array.from({ length: 4 }, () => maintainer().purge()));
+      await Promise.all(Array.from({ length: 4 }, () => purgeDeletedAccounts(db)));
       t.equal(await count(db, sql`requests where account_id = ${gone}`), 0);
     });
 
@@ -178,7 +189,7 @@ for (const kind of databaseKinds) {
         t.ok(Object.values(many).every((rows) => rows === 1103));
         await deleted(db, gone, '2 minutes');
         await deleted(db, justGone, '10 seconds');
-        await maintainer().purge();
+        await purgeDeletedAccounts(db);
         t.ok(
           Object.values(await rowsByTable(db, gone)).every((rows) => rows === 0),
           JSON.stringify(await rowsByTable(db, gone)),
@@ -190,7 +201,7 @@ for (const kind of databaseKinds) {
           'its row stays while something could come back',
         );
         await deleted(db, gone, '11 minutes');
-        await maintainer().purge();
+        await purgeDeletedAccounts(db);
         t.equal(await count(db, sql`accounts where id = ${gone}`), 0);
         t.equal(await count(db, sql`accounts where id in (${justGone}, ${other})`), 2);
         t.same(await rowsByTable(db, other), before[1]);
@@ -210,7 +221,7 @@ for (const kind of databaseKinds) {
       const inLedger = await admitInLedger(ledger, charge);
       const [finalised, refunded] = [await ledger.admit(charge), await ledger.admit(charge)];
       await deleted(db, account, '2 minutes');
-      await maintainer().purge();
+      await purgeDeletedAccounts(db);
       await t.rejects(ledger.finalise(inLedger, outcome), { code: 'serviceUnavailable' });
       await t.rejects(ledger.finalise(finalised, outcome), { code: 'sessionRequired' });
       await ledger.refund(refunded, { code: 'upstreamError', statusCode: 502 });
@@ -247,6 +258,32 @@ for (const kind of databaseKinds) {
     );
   });
 }
+
+t.test('every job fails: each is named in the log, and the process goes on', async (t) => {
+  const db = { execute: () => Promise.reject(new Error('The disk is full.')) } as unknown as Db;
+  const database = { kind: 'embedded', db } as Database;
+  const said: string[] = [];
+  const ended = new Promise<void>((resolve, reject) => {
+    process.once('unhandledRejection', reject);
+    t.teardown(() => process.off('unhandledRejection', reject));
+    const warn = (_: object, message: string) => {
+      said.push(message);
+      if (message.startsWith('Maintenance could not finish.')) resolve();
+    };
+    const config = { databaseDirectUrl: undefined, requestLogDays: 90 };
+    mock.timers.enable({ apis: ['setInterval'] });
+    const maintenance = new Maintenance(database, config, { warn });
+    maintenance.start();
+    mock.timers.tick(60_000);
+    mock.timers.reset();
+  });
+  await ended;
+  t.same(said, [
+    'Maintenance could not remove the data of deleted accounts. Retrying in a minute.',
+    ...jobNames.map((name) => `Maintenance could not ${name}. Retrying in an hour.`),
+    'Maintenance could not finish. Retrying in an hour.',
+  ]);
+});
 
 /** A transaction that stays open, having done a statement, until it is told to end. */
 async function openTransaction(db: Db, statement: ReturnType<typeof sql>): Promise<() => Promise<void>> {
@@ -372,7 +409,7 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
 });
 
 t.test('postgres: an account that cannot be purged does not keep the others', async (t) => {
-  const { db, maintainer } = await open(t, 'postgres');
+  const { db } = await open(t, 'postgres');
   const [broken, other] = [await newAccount(db), await newAccount(db)];
   for (const id of [broken, other]) await fill(db, 'account_events', 3, id);
   await deleted(db, broken, '1 day');
@@ -385,27 +422,25 @@ t.test('postgres: an account that cannot be purged does not keep the others', as
     sql.raw(`create trigger refuse before delete on account_events for each row
              when (old.account_id = '${broken}') execute function refuse()`),
   );
-  await t.rejects(maintainer().purge(), 'and says so');
+  await t.rejects(purgeDeletedAccounts(db), 'and says so');
   t.equal(await count(db, sql`accounts where id = ${other}`), 0);
   t.equal(await count(db, sql`accounts where id = ${broken}`), 1);
 });
 
 t.test('postgres: the purge waits for nobody, and comes back for what it left', async (t) => {
-  const { db, maintainer } = await open(t, 'postgres');
+  const { db } = await open(t, 'postgres');
   const account = await newAccount(db);
   await fill(db, 'conversations', 10, account);
   await fill(db, 'messages', 10, account);
   await deleted(db, account, '11 minutes');
   const [one] = await rowsOf<{ id: string }>(db, sql`select id from conversations limit 1`);
   const release = await openTransaction(db, sql`select from conversations where id = ${one?.id} for update`);
-  const hasEnded = maintainer()
-    .purge()
-    .then(() => true);
+  const hasEnded = purgeDeletedAccounts(db).then(() => true);
   t.ok(await Promise.race([hasEnded, delay(20_000, false, { ref: false })]));
   t.match(await rowsByTable(db, account), { conversations: 1, messages: 0 });
   t.equal(await count(db, sql`accounts where id = ${account}`), 1, 'not before its rows');
   await release();
-  await maintainer().purge();
+  await purgeDeletedAccounts(db);
   t.equal(await count(db, sql`conversations where account_id = ${account}`), 0);
   t.equal(await count(db, sql`accounts where id = ${account}`), 0);
 });
