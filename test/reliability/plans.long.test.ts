@@ -103,7 +103,7 @@ t.before(async () => {
       db,
       sql`select not exists (select from ${sql.identifier(table)}) as is_empty`,
     );
-    if (row?.is_empty) await fill(db, table, 100_000);
+    if (row?.is_empty) await fill(db, table, 200_000);
   }
   // As after a while of service: autovacuum does both.
   await db.execute(sql`vacuum analyze`);
