@@ -85,7 +85,7 @@ export const heldOutQuestions: readonly Question[] = [
   ['price of one picture', 'images#what-an-image-costs'],
   ['do I get charged when it fails', 'quotas#what-is-charged-and-what-is-refunded'],
   ['if I create a second key do I get more messages', 'quotas#do-several-api-keys-have-separate-quotas'],
-  ['locked out after too many wrong passwords', 'rate-limits#limits-of-failed-sign-ins'],
+  ['locked out after too many wrong passwords', 'rate-limits#limits-on-failed-sign-ins'],
   ['how far back do the logs go', 'usage-history#how-long-is-the-request-log-kept'],
   ['move to the free tier', 'plans#change-your-plan'],
   ['stop strangers from registering', 'running-parley#close-sign-ups'],
