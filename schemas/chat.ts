@@ -33,7 +33,7 @@ export const ChatRequest = Type.Object(
       examples: ['How do I create a key?'],
     }),
     images: Type.Optional(
-      Type.Array(ImageUrl('A PNG, JPEG, WebP, or GIF as a `data:` URL in base64.'), {
+      Type.Array(ImageUrl('A PNG, JPEG, WebP, or GIF as a `data:` URL in Base64.'), {
         maxItems: MAX_IMAGES,
         description:
           'Images for models that accept them. Up to 4 MiB in total; with `store: false`, only the body limit applies.',

@@ -73,7 +73,7 @@ export const CompletionChunk = Type.Object(
   {
     $id: 'CompletionChunk',
     additionalProperties: true,
-    description: "A chunk of OpenAI's streamed chat completion.",
+    description: "A chunk of a streamed chat completion, in OpenAI's format.",
   },
 );
 
@@ -87,7 +87,7 @@ export const CompletionStreamEvent = Type.Object(
     data: Type.Unsafe<never>({
       oneOf: [ref(CompletionChunk), ref(ErrorResponse), ref(CompletionStreamEnd)],
       description:
-        'JSON, except for the last event, `[DONE]`. An incomplete answer ends with the error envelope and no `[DONE]`.',
+        'JSON, except for the last event, `[DONE]`. An incomplete response ends with the error envelope and no `[DONE]`.',
     }),
   },
   {

@@ -103,7 +103,7 @@ export const CompletionRequest = Type.Object(
     ),
     stream: Type.Optional(
       nullable(Type.Boolean(), {
-        description: 'Whether to stream the answer as server-sent events.',
+        description: 'Whether to stream the response as server-sent events.',
         examples: [false],
       }),
     ),
@@ -189,7 +189,7 @@ export const Completion = Type.Object(
     created: Count('Unix time in seconds.', [1763596800]),
     model: Type.String({
       maxLength: 200,
-      description: 'The model that generated the answer.',
+      description: 'The model that generated the response.',
       examples: ['parley-builtin'],
     }),
     system_fingerprint: nullable(Type.String({ maxLength: 200 }), {
@@ -199,5 +199,5 @@ export const Completion = Type.Object(
     choices: Type.Array(ref(CompletionChoice), { maxItems: 8, description: 'The choices.' }),
     usage: ref(CompletionUsage),
   },
-  { $id: 'Completion', additionalProperties: true, description: "OpenAI's chat completion." },
+  { $id: 'Completion', additionalProperties: true, description: "A chat completion, in OpenAI's format." },
 );

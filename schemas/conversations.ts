@@ -81,12 +81,12 @@ export const Message = Type.Object(
       }),
     ),
     model: nullable(Type.String({ maxLength: 200 }), {
-      description: 'The model that wrote it; null for the user.',
+      description: 'The model that wrote the message; null for user messages.',
       examples: ['parley-builtin'],
     }),
     stopped: Type.Optional(
       Type.Boolean({
-        description: 'True if this answer was stopped before it was complete.',
+        description: 'True if this reply was stopped before it was complete.',
         examples: [true],
       }),
     ),

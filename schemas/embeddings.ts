@@ -8,7 +8,7 @@ export const MAX_TOKENS = 300_000;
 /** The longest vector. */
 export const MAX_DIMENSIONS = 16_384;
 
-const text = { type: 'string', minLength: 1, maxLength: 8_388_608, description: 'A text.' };
+const text = { type: 'string', minLength: 1, maxLength: 8_388_608, description: 'One input as text.' };
 const tokens = {
   type: 'array',
   items: {
@@ -20,7 +20,7 @@ const tokens = {
   },
   minItems: 1,
   maxItems: MAX_TOKENS,
-  description: 'A text as tokens.',
+  description: 'One input as tokens.',
 };
 const inputs = (items: object, description: string) => ({
   type: 'array',
@@ -33,8 +33,13 @@ const inputs = (items: object, description: string) => ({
 export const EmbeddingRequest = Type.Object(
   {
     input: Type.Unsafe<string | string[] | number[] | number[][]>({
-      anyOf: [text, inputs(text, 'Several texts.'), tokens, inputs(tokens, 'Several texts as tokens.')],
-      description: `The text to embed, or up to ${MAX_INPUTS} texts. Each one is charged. A text can also be a list of tokens. A request can have up to ${withCommas(MAX_TOKENS)} tokens.`,
+      anyOf: [
+        text,
+        inputs(text, 'Several inputs as text.'),
+        tokens,
+        inputs(tokens, 'Several inputs as tokens.'),
+      ],
+      description: `The input to embed, or a list of up to ${withCommas(MAX_INPUTS)} inputs. Each one is charged. An input is text or a list of tokens. A request can have up to ${withCommas(MAX_TOKENS)} tokens.`,
       examples: [['How can I create a key?', 'Where are my invoices?']],
     }),
     model: Type.Optional(

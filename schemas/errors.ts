@@ -311,7 +311,7 @@ export const ErrorBody = Type.Object(
     code: ref(ErrorCode),
     message: Type.String({
       maxLength: 2000,
-      description: 'A readable explanation of the error and how to fix it.',
+      description: 'A human-readable explanation of the error and how to fix it.',
       examples: ['The request is not valid.'],
     }),
     type: ref(ErrorType),
@@ -327,7 +327,7 @@ export const ErrorBody = Type.Object(
     docs: Type.String({
       format: 'uri',
       maxLength: 2000,
-      description: 'A page that explains this code and how to fix it.',
+      description: 'A page that explains this error and how to fix it.',
       examples: ['http://localhost:3000/docs/errors/invalidRequest'],
     }),
     details: Type.Optional(

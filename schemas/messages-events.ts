@@ -71,7 +71,7 @@ export const MessagesEvent = Type.Object(
     $id: 'MessagesEvent',
     additionalProperties: false,
     description:
-      'The data of an event. Its members depend on `type`. The last event is `message_stop`, or `error` if the answer is interrupted.',
+      'The data of an event. Its members depend on `type`. The last event is `message_stop`, or `error` if the response is interrupted.',
   },
 );
 

@@ -18,7 +18,7 @@ export const MessagesSource = Type.Object(
     type: kind('`base64` or `url` for an image; `text`, `content`, or `base64` for a document.', 'base64'),
     media_type: name('The media type of `data`.', 'image/png'),
     data: text(
-      'The image or PDF document in base64, or the text of the document.',
+      'The image or PDF document in Base64, or the text of the document.',
       'iVBORw0KGgoAAAANSUhEUg==',
     ),
     url: text('The `https` URL of the image.', 'https://example.com/map.png'),
@@ -33,10 +33,10 @@ const source = Type.Optional(
       {
         type: ['string', 'null'],
         maxLength: MAX_ASKED,
-        description: 'Where a `search_result` block is from.',
+        description: 'The source of a `search_result` block.',
       },
     ],
-    description: 'The image or the document; of a `search_result` block, where it is from.',
+    description: 'The image or document; for a `search_result` block, its source.',
     examples: ['https://example.com/weather'],
   }),
 );
@@ -80,11 +80,11 @@ export const MessagesInputBlock = Type.Object(
     id: name('The ID of a `tool_use` block.', 'toolu_1'),
     name: name('The tool of a `tool_use` block.', 'get_weather'),
     input: Type.Optional(ref(MessagesToolInput)),
-    tool_use_id: name('Of a `tool_result` block: the `id` of the `tool_use` block.', 'toolu_1'),
+    tool_use_id: name('For a `tool_result` block: the `id` of the `tool_use` block.', 'toolu_1'),
     content: Type.Optional(
       Type.Unknown({
         description:
-          'Of a `tool_result` block: text, or a list of blocks. Of a `search_result` block: a list of `text` blocks.',
+          'For a `tool_result` block: text, or a list of blocks. For a `search_result` block: a list of `text` blocks.',
         examples: ['Sunny, 21 °C'],
       }),
     ),
@@ -95,13 +95,13 @@ export const MessagesInputBlock = Type.Object(
       }),
     ),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
-    signature: text('The signature of a `thinking` block, as the answer gave it.', 'parley'),
+    signature: text('The signature of a `thinking` block, as returned in the response.', 'parley'),
   },
   {
     $id: 'MessagesInputBlock',
     additionalProperties: true,
     description:
-      'A block of a message. You can send blocks of an earlier answer back unchanged. Unknown members are ignored.',
+      'A block of a message. You can send blocks of an earlier response back unchanged. Unknown members are ignored.',
   },
 );
 
@@ -143,7 +143,7 @@ export const MessagesTool = Type.Object(
 export const MessagesToolChoice = Type.Object(
   {
     type: kind('`auto`, `any`, `tool`, or `none`.', 'auto'),
-    name: name('The tool that the model must call. Requires `tool`.', 'get_weather'),
+    name: name('The tool that the model must call. Requires type `tool`.', 'get_weather'),
     disable_parallel_tool_use: Type.Optional(
       Type.Boolean({ description: 'Whether to limit the model to one call at a time.', examples: [false] }),
     ),
@@ -173,10 +173,10 @@ export const MessagesFormat = Type.Object(
     type: kind('`json_schema`.', 'json_schema'),
     schema: Type.Optional(ref(MessagesSchema)),
   },
-  { $id: 'MessagesFormat', additionalProperties: true, description: 'The format of the answer.' },
+  { $id: 'MessagesFormat', additionalProperties: true, description: 'The format of the response.' },
 );
 
-const format = Type.Optional(nullable(ref(MessagesFormat), { description: 'The format of the answer.' }));
+const format = Type.Optional(nullable(ref(MessagesFormat), { description: 'The format of the response.' }));
 
 export const MessagesOutputConfig = Type.Object(
   {
@@ -189,7 +189,7 @@ export const MessagesOutputConfig = Type.Object(
     ),
     format,
   },
-  { $id: 'MessagesOutputConfig', additionalProperties: true, description: 'Options for the answer.' },
+  { $id: 'MessagesOutputConfig', additionalProperties: true, description: 'Options for the response.' },
 );
 
 export const MessagesMetadata = Type.Object(
@@ -248,16 +248,16 @@ export const MessagesRequest = Type.Object(
       minimum: 1,
       maximum: 1_000_000,
       format: 'int32',
-      description: 'The maximum number of tokens in the answer.',
+      description: 'The maximum number of tokens in the response.',
       examples: [1024],
     }),
     stream: Type.Optional(
       Type.Boolean({
-        description: 'Whether to stream the answer as server-sent events.',
+        description: 'Whether to stream the response as server-sent events.',
         examples: [false],
       }),
     ),
-    temperature: share('The randomness of the answer.'),
+    temperature: share('The randomness of the response.'),
     top_p: share('The probability mass for nucleus sampling.'),
     top_k: Type.Optional(
       Type.Integer({
@@ -271,7 +271,7 @@ export const MessagesRequest = Type.Object(
     stop_sequences: Type.Optional(
       Type.Array(Type.String({ maxLength: 10_000 }), {
         maxItems: MAX_ENTRIES,
-        description: 'Texts at which the answer stops.',
+        description: 'Text sequences at which the response stops.',
         examples: [['\n\n']],
       }),
     ),
@@ -280,14 +280,14 @@ export const MessagesRequest = Type.Object(
   {
     $id: 'MessagesRequest',
     additionalProperties: true,
-    description: `Anthropic's request for a message. Other fields are ignored and listed in \`X-Parley-Ignored-Fields\`. ${NULLS}`,
+    description: `An Anthropic Messages API request. Other fields are ignored and listed in \`X-Parley-Ignored-Fields\`. ${NULLS}`,
   },
 );
 
 export const MessagesCountRequest = Type.Object(conversation, {
   $id: 'MessagesCountRequest',
   additionalProperties: true,
-  description: `Anthropic's request to count the tokens of a conversation. Other fields are ignored. ${NULLS}`,
+  description: `An Anthropic request to count the tokens of a conversation. Other fields are ignored. ${NULLS}`,
 });
 
 export const MessagesQuery = Type.Object(

@@ -35,7 +35,7 @@ export const MessagesContentBlock = Type.Object(
   {
     $id: 'MessagesContentBlock',
     additionalProperties: false,
-    description: 'A block of the answer. Its members depend on `type`.',
+    description: 'A block of the response. Its members depend on `type`.',
   },
 );
 
@@ -60,16 +60,16 @@ export const MessagesStopReason = stringEnum(
     'pause_turn',
     'model_context_window_exceeded',
   ],
-  { $id: 'MessagesStopReason', ...extensible, description: 'The reason that the answer ended.' },
+  { $id: 'MessagesStopReason', ...extensible, description: 'The reason that the response ended.' },
 );
 
 export const stopFields = {
   stop_reason: nullable(ref(MessagesStopReason), {
-    description: 'Why the answer ended; null while it is streaming.',
+    description: 'Why the response ended; null while it is streaming.',
     examples: ['end_turn'],
   }),
   stop_sequence: nullable(Type.String({ maxLength: MAX_ANSWERED }), {
-    description: 'The stop sequence that ended the answer, if the model names it.',
+    description: 'The stop sequence that ended the response, if the model names it.',
     examples: [null],
   }),
   stop_details: nullable(ref(PassedObject), {
@@ -81,24 +81,24 @@ export const AnsweredMessage = Type.Object(
   {
     id: Type.String({
       maxLength: 200,
-      description: "The answer's ID.",
+      description: "The message's ID.",
       examples: ['msg_01932f624e207d90a1b27e8f90a1b2c3'],
     }),
     type: stringConst('message', { description: 'Always `message`.' }),
     role: stringConst('assistant', { description: 'Always `assistant`.' }),
     model: Type.String({
       maxLength: 200,
-      description: 'The model that generated the answer.',
+      description: 'The model that generated the response.',
       examples: ['parley-builtin'],
     }),
     content: Type.Array(ref(MessagesContentBlock), {
       maxItems: 10_000,
-      description: 'The blocks of the answer.',
+      description: 'The blocks of the response.',
     }),
     ...stopFields,
     usage: ref(MessagesUsage),
   },
-  { $id: 'AnsweredMessage', additionalProperties: false, description: "Anthropic's message." },
+  { $id: 'AnsweredMessage', additionalProperties: false, description: "A message, in Anthropic's format." },
 );
 
 export const MessagesTokenCount = Type.Object(

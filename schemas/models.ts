@@ -23,8 +23,7 @@ export const Model = Type.Object(
     ),
     task: Type.Optional(
       stringEnum(modelTasks, {
-        description:
-          'What the model does: answer chats, create embeddings, or generate images. Absent means `chat`.',
+        description: 'What the model does: chat, create embeddings, or generate images. Absent means `chat`.',
         examples: ['embeddings'],
       }),
     ),
@@ -40,7 +39,7 @@ export const Model = Type.Object(
       }),
     ),
     units: Type.Optional(
-      Count('The quota units that each answer, input, or image costs. Absent means 1.', [5]),
+      Count('The quota units that each reply, input, or image costs. Absent means 1.', [5]),
     ),
   },
   { $id: 'Model', additionalProperties: false, description: 'A model.' },

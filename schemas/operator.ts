@@ -185,7 +185,7 @@ export const OperatorKey = Type.Object(
     name: Type.String({ maxLength: 100, description: "The key's name.", examples: ['Website'] }),
     key_prefix: Type.String({
       maxLength: 15,
-      description: 'The start of this secret of the key.',
+      description: 'The start of the matching secret.',
       examples: ['parley_4Fq0ZkT9'],
     }),
     scopes: Type.Array(ref(Scope), {
@@ -204,8 +204,8 @@ export const OperatorKey = Type.Object(
 );
 
 export const OperatorKeyList = Type.Object(
-  { data: Type.Array(ref(OperatorKey), { maxItems: 100, description: 'By prefix.' }) },
-  { $id: 'OperatorKeyList', ...closed, description: 'Keys with a prefix.' },
+  { data: Type.Array(ref(OperatorKey), { maxItems: 100, description: 'Sorted by prefix.' }) },
+  { $id: 'OperatorKeyList', ...closed, description: 'The keys that match a prefix.' },
 );
 
 export const OperatorKeyQuery = Type.Object(
@@ -278,7 +278,11 @@ export const MeterLoad = Type.Object(
 );
 
 export const BusyAccount = Type.Object(
-  { id: Uuid('The account.'), email: ownerEmail, used: Count('Chat units it used today.', [900]) },
+  {
+    id: Uuid("The account's ID."),
+    email: ownerEmail,
+    used: Count('Chat units that the account used today.', [900]),
+  },
   { $id: 'BusyAccount', ...closed, description: 'An account with high usage today.' },
 );
 
@@ -302,7 +306,7 @@ export const RefusalCause = Type.Object(
 
 export const RefusedAccount = Type.Object(
   {
-    id: Uuid('The account.'),
+    id: Uuid("The account's ID."),
     email: ownerEmail,
     code,
     count: Count('Refused requests of the account in the last hour.', [15]),
@@ -314,7 +318,7 @@ export const RefusedAccount = Type.Object(
 export const SlowRequest = Type.Object(
   {
     id: Uuid('The `X-Request-Id`.'),
-    account_id: Uuid('The account.'),
+    account_id: Uuid("The account's ID."),
     email: ownerEmail,
     at: Timestamp('When it was admitted.'),
     endpoint: Type.String({
@@ -376,13 +380,13 @@ export const BackgroundJob = Type.Object(
   {
     name: Type.String({
       maxLength: 100,
-      description: 'What it does.',
+      description: 'What the job does.',
       examples: ['delete old idempotency keys'],
     }),
     ended_at: Timestamp('When the last run ended.'),
-    took_ms: Count('How long it took, in milliseconds.', [4]),
+    took_ms: Count('How long the run took, in milliseconds.', [4]),
     error: nullable(Type.String({ maxLength: 300 }), {
-      description: 'Why it failed; null if it did not.',
+      description: 'Why the run failed; null if it succeeded.',
       examples: [null],
     }),
   },

@@ -48,7 +48,7 @@ export const LoggedRequest = Type.Object(
       examples: [null],
     }),
     model: nullable(Type.String({ maxLength: 1000 }), {
-      description: 'The model that generated the answer.',
+      description: 'The model that generated the response.',
       examples: ['parley-builtin'],
     }),
     input_tokens: nullable(Count(''), { description: 'Input tokens, if known.' }),
@@ -169,7 +169,7 @@ const MOST_IN_A_FILE = 2_147_483_647;
 export const RequestCsv = Type.String({
   $id: 'RequestCsv',
   maxLength: MOST_IN_A_FILE,
-  description: 'A header row, then a row for each row of the log.',
+  description: 'A header row, then the rows of the log.',
   examples: ['time_utc,kind,count,endpoint\r\n'],
 });
 

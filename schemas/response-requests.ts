@@ -108,15 +108,15 @@ export const ResponseFormat = Type.Object(
       examples: ['text'],
     }),
   },
-  { $id: 'ResponseFormat', additionalProperties: true, description: 'The format of the answer.' },
+  { $id: 'ResponseFormat', additionalProperties: true, description: 'The format of the response.' },
 );
 
 export const ResponseTextOptions = Type.Object(
   {
-    format: Type.Optional(nullable(ref(ResponseFormat), { description: 'The format of the answer.' })),
+    format: Type.Optional(nullable(ref(ResponseFormat), { description: 'The format of the response.' })),
     verbosity: Type.Optional(
       nullable(Type.String({ maxLength: 20 }), {
-        description: 'The verbosity of the answer, if the model supports it.',
+        description: 'The verbosity of the response, if the model supports it.',
         examples: ['low'],
       }),
     ),
@@ -179,7 +179,7 @@ export const ResponseRequest = Type.Object(
       }),
     ),
     temperature: Type.Optional(
-      nullable(Type.Number({ minimum: 0, maximum: 2 }), temperature('The randomness of the answer.')),
+      nullable(Type.Number({ minimum: 0, maximum: 2 }), temperature('The randomness of the response.')),
     ),
     top_p: Type.Optional(
       nullable(Type.Number({ minimum: 0, maximum: 1 }), {
@@ -189,7 +189,7 @@ export const ResponseRequest = Type.Object(
     ),
     max_output_tokens: Type.Optional(
       nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, format: 'int32' }), {
-        description: 'The maximum number of tokens in the answer.',
+        description: 'The maximum number of tokens in the response.',
         examples: [500],
       }),
     ),
@@ -217,6 +217,6 @@ export const ResponseRequest = Type.Object(
     $id: 'ResponseRequest',
     additionalProperties: true,
     description:
-      "OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`.",
+      'An OpenAI Responses API request. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`.',
   },
 );

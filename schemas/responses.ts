@@ -25,7 +25,7 @@ const answered = (description: string, example = 'Open "Your API" and press Crea
 export const logprobs = Type.Optional(
   Type.Array(ref(PassedObject), {
     maxItems: 1_000_000,
-    description: 'The log probabilities of the tokens of a text, if the request includes them.',
+    description: 'The log probabilities of the tokens, if requested.',
   }),
 );
 
@@ -178,7 +178,7 @@ export const ModelResponse = Type.Object(
       examples: [null],
     }),
     max_output_tokens: nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, format: 'int32' }), {
-      description: 'The maximum number of tokens in the answer, if set.',
+      description: 'The maximum number of tokens in the response, if set.',
       examples: [null],
     }),
     metadata: ref(ResponseMetadata),
@@ -187,7 +187,7 @@ export const ModelResponse = Type.Object(
       description: 'The model that answered.',
       examples: ['parley-builtin'],
     }),
-    output: Type.Array(ref(ResponseItem), { maxItems: 10_000, description: 'The answer.' }),
+    output: Type.Array(ref(ResponseItem), { maxItems: 10_000, description: 'The output items.' }),
     parallel_tool_calls: Type.Boolean({
       description: 'Whether the model may call several tools at once.',
       examples: [true],
@@ -210,7 +210,7 @@ export const ModelResponse = Type.Object(
     truncation: stringConst('disabled', { description: 'Always `disabled`.' }),
     usage: nullable(ref(ResponseUsage), { description: 'Token usage; null until the response ends.' }),
   },
-  { $id: 'ModelResponse', additionalProperties: false, description: "OpenAI's response." },
+  { $id: 'ModelResponse', additionalProperties: false, description: "A response, in OpenAI's format." },
 );
 
 export const ResponseInputList = Type.Object(

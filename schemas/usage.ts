@@ -75,7 +75,7 @@ export const DayUsage = Type.Object(
     by_key: Type.Array(ref(KeyShare), {
       maxItems: 1000,
       description:
-        'Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not started yet are not included.',
+        'Usage by key, largest first. `key_id` is null for the web. Requests whose response has not started yet are not included.',
     }),
   },
   {

@@ -47,7 +47,7 @@ export const Webhook = Type.Object(
     url,
     secret: nullable(Type.String({ maxLength: 100 }), {
       description:
-        'The signing secret, only when it is new: `whsec_` and Base64. Store it; it cannot be shown again.',
+        'The signing secret, only when it is new: `whsec_` followed by Base64. Store it; it cannot be shown again.',
       examples: [null],
     }),
     created_at: Timestamp('When the webhook was created.'),

@@ -65,12 +65,12 @@ export const messagesExamples: Record<string, OperationExamples> = {
           usage: { ...message.usage, output_tokens: 0 },
         },
       }),
-      delta: event('A piece of the answer', {
+      delta: event('A piece of the response', {
         type: 'content_block_delta',
         index: 0,
         delta: { type: 'text_delta', text: 'Open ' },
       }),
-      end: event('The reason that the answer ended', {
+      end: event('The reason that the response ended', {
         type: 'message_delta',
         delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null },
         usage: message.usage,

@@ -63,7 +63,7 @@ export const responseExamples: Record<string, OperationExamples> = {
   createResponse: {
     requests: {
       question: example(ResponseRequest, 'A question', { model: 'parley-builtin', input: question }),
-      items: example(ResponseRequest, 'Items, not kept', {
+      items: example(ResponseRequest, 'Items, not stored', {
         instructions: 'Answer in one sentence.',
         input: [{ role: 'user', content: [{ type: 'input_text', text: question }] }],
         store: false,
@@ -77,7 +77,7 @@ export const responseExamples: Record<string, OperationExamples> = {
         sequence_number: 0,
         response: { ...response, status: 'in_progress', output: [], usage: null },
       }),
-      delta: event('A piece of the answer', {
+      delta: event('A piece of the response', {
         type: 'response.output_text.delta',
         sequence_number: 4,
         item_id: itemId,

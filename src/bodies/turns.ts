@@ -2,7 +2,7 @@ type Waiting = { weight: number; begin: () => void };
 
 export class TurnError extends Error {
   constructor() {
-    super('Too many bodies wait to be parsed.');
+    super('Too many bodies are waiting to be parsed.');
     this.name = 'TurnError';
   }
 }

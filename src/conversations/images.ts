@@ -39,7 +39,7 @@ function imageOf(url: string, param: string): MessageImage {
   const bytes = Buffer.from(data, 'base64');
   // Decoding skips what is not base64.
   if (bytes.toString('base64') !== data)
-    throw invalid(param, `In the body, \`${param}\` is not valid base64 with padding.`);
+    throw invalid(param, `In the body, \`${param}\` is not valid Base64 with padding.`);
   const known = type as ImageType;
   if (!startsOf[known](bytes.toString('latin1', 0, 12)))
     throw invalid(param, `In the body, \`${param}\` is not ${known}. Send the actual type of the file.`);
@@ -56,7 +56,7 @@ export function checkImages(urls: readonly string[], isKept: boolean): MessageIm
   if (isKept && urls.reduce((sum, { length }) => sum + length, 0) > MOST_STORED_IMAGES)
     throw new ApiError('invalidRequest', {
       message:
-        'The images are too large to store: the limit is 4 MiB for all images of a message, in base64. Send smaller images, or `"store": false`.',
+        'The images are too large to store: the limit is 4 MiB for all images of a message, in Base64. Send smaller images, or `"store": false`.',
       param: 'images',
     });
   return urls.map((url, index) => imageOf(url, `images.${index}`));

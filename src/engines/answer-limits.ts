@@ -20,7 +20,7 @@ export class AnswerLimitError extends ApiError {
 
   constructor(code: 'upstreamError' | 'upstreamTimeout', limit: string) {
     super(code, {
-      message: `${limit} Nothing was charged. Ask for a shorter answer.`,
+      message: `${limit} Nothing was charged. Request a shorter response.`,
       // A request can ask for more than the service allows.
       isProvokable: true,
       cause: new Error(limit),
@@ -32,15 +32,15 @@ export class AnswerLimitError extends ApiError {
 const tooLong = (most: number) =>
   new AnswerLimitError(
     'upstreamError',
-    `The answer exceeded the limit of ${most.toLocaleString('en-US')} characters.`,
+    `The response exceeded the limit of ${most.toLocaleString('en-US')} characters.`,
   );
 const tooLarge = () =>
-  new AnswerLimitError('upstreamError', "The non-text parts of the answer exceeded the service's limit.");
+  new AnswerLimitError('upstreamError', "The non-text parts of the response exceeded the service's limit.");
 
 function tooSlow(milliseconds: number): AnswerLimitError {
   const minutes = milliseconds / 60_000;
   const limit = minutes >= 1 ? `${minutes} minutes` : `${milliseconds / 1000} seconds`;
-  return new AnswerLimitError('upstreamTimeout', `The answer exceeded the limit of ${limit}.`);
+  return new AnswerLimitError('upstreamTimeout', `The response exceeded the limit of ${limit}.`);
 }
 
 function deadlineOf(signal: AbortSignal, milliseconds: number): DerivedSignal {

@@ -55,7 +55,7 @@ export const tags = [
   tag('Search', 'Find pages for keywords or a question.', 'search', 'How to search'),
   tag(
     'Embeddings',
-    "Create vectors from texts, in the format of OpenAI's embeddings.",
+    "Create vectors from text, in the format of OpenAI's embeddings.",
     'embeddings',
     'How to use embeddings',
   ),
@@ -82,7 +82,7 @@ export const tags = [
   tag('Account', 'The account: email address, password, audit trail, and deletion.', 'accounts', 'Accounts'),
   tag(
     'Webhook',
-    'Notices about usage, keys, and sign-ins, sent to an address of the account.',
+    'Notifications about usage, keys, and sign-ins, sent to a URL of your choice.',
     'webhooks',
     'Webhooks',
   ),

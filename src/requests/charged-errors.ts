@@ -38,7 +38,7 @@ export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
   const what =
     limit ?? whileAnswering[problem.code] ?? 'The model behind this service ended the response early.';
-  const error = charged(problem, `${what} The answer is incomplete and remains charged.`);
+  const error = charged(problem, `${what} The response is incomplete and remains charged.`);
   error.options.cause ??= problem;
   return error;
 }

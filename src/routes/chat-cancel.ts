@@ -15,7 +15,7 @@ const noSuchKey = () =>
   });
 
 const effect =
-  'Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally.';
+  'Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally.';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(

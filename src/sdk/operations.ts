@@ -75,7 +75,7 @@ export const operations = {
 export interface Operations {
   /**
    * Stop a reply.
-   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -83,7 +83,7 @@ export interface Operations {
 
   /**
    * Stop a reply by its idempotency key.
-   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
+   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
    *
    * Requires the `chat` scope when called with a key.
    */

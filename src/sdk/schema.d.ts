@@ -147,7 +147,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply by its idempotency key
-         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -193,7 +193,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply
-         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -1278,10 +1278,10 @@ export interface components {
          * @enum {string}
          */
         AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "previousSecretEnded" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged" | "webhookChanged" | "webhookSecretReplaced" | "webhookDeleted" | "accountSuspended" | "accountResumed";
-        /** @description Anthropic's message. */
+        /** @description A message, in Anthropic's format. */
         AnsweredMessage: {
             /**
-             * @description The answer's ID.
+             * @description The message's ID.
              * @example msg_01932f624e207d90a1b27e8f90a1b2c3
              */
             id: string;
@@ -1298,19 +1298,19 @@ export interface components {
              */
             role: "assistant";
             /**
-             * @description The model that generated the answer.
+             * @description The model that generated the response.
              * @example parley-builtin
              */
             model: string;
-            /** @description The blocks of the answer. */
+            /** @description The blocks of the response. */
             content: components["schemas"]["MessagesContentBlock"][];
             /**
-             * @description Why the answer ended; null while it is streaming.
+             * @description Why the response ended; null while it is streaming.
              * @example end_turn
              */
             stop_reason: components["schemas"]["MessagesStopReason"] | null;
             /**
-             * @description The stop sequence that ended the answer, if the model names it.
+             * @description The stop sequence that ended the response, if the model names it.
              * @example null
              */
             stop_sequence: string | null;
@@ -1379,7 +1379,7 @@ export interface components {
         /** @description The last run of a maintenance job, on any replica. */
         BackgroundJob: {
             /**
-             * @description What it does.
+             * @description What the job does.
              * @example delete old idempotency keys
              */
             name: string;
@@ -1391,12 +1391,12 @@ export interface components {
             ended_at: string;
             /**
              * Format: int64
-             * @description How long it took, in milliseconds.
+             * @description How long the run took, in milliseconds.
              * @example 4
              */
             took_ms: number;
             /**
-             * @description Why it failed; null if it did not.
+             * @description Why the run failed; null if it succeeded.
              * @example null
              */
             error: string | null;
@@ -1414,7 +1414,7 @@ export interface components {
              */
             code: "invalidRequest" | "apiKeyInQuery";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1431,7 +1431,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1465,7 +1465,7 @@ export interface components {
         BusyAccount: {
             /**
              * Format: uuid
-             * @description The account.
+             * @description The account's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1476,7 +1476,7 @@ export interface components {
             email: string;
             /**
              * Format: int64
-             * @description Chat units it used today.
+             * @description Chat units that the account used today.
              * @example 900
              */
             used: number;
@@ -1494,7 +1494,7 @@ export interface components {
              */
             code: "overloaded" | "serviceUnavailable";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1511,7 +1511,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1542,7 +1542,7 @@ export interface components {
              */
             code: "tooManyCalls" | "rateLimitExceeded";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1559,7 +1559,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1590,7 +1590,7 @@ export interface components {
              */
             code: "insufficientScope" | "originNotAllowed";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1607,7 +1607,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1638,7 +1638,7 @@ export interface components {
              */
             code: "insufficientScope" | "originNotAllowed" | "listingNotAllowed";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1655,7 +1655,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1686,7 +1686,7 @@ export interface components {
              */
             code: "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1703,7 +1703,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1734,7 +1734,7 @@ export interface components {
              */
             code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -1751,7 +1751,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -1810,7 +1810,7 @@ export interface components {
             instructions?: string | null;
             /**
              * Format: int32
-             * @description The maximum number of tokens in the answer, if set.
+             * @description The maximum number of tokens in the response, if set.
              * @example null
              */
             max_output_tokens?: number | null;
@@ -1820,7 +1820,7 @@ export interface components {
              * @example parley-builtin
              */
             model?: string;
-            /** @description The answer. */
+            /** @description The output items. */
             output?: components["schemas"]["ResponseItem"][];
             /**
              * @description Whether the model may call several tools at once.
@@ -2080,7 +2080,7 @@ export interface components {
              */
             text: string;
         };
-        /** @description OpenAI's chat completion. */
+        /** @description A chat completion, in OpenAI's format. */
         Completion: {
             /**
              * @description The completion's ID.
@@ -2100,7 +2100,7 @@ export interface components {
              */
             created: number;
             /**
-             * @description The model that generated the answer.
+             * @description The model that generated the response.
              * @example parley-builtin
              */
             model: string;
@@ -2158,7 +2158,7 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description A chunk of OpenAI's streamed chat completion. */
+        /** @description A chunk of a streamed chat completion, in OpenAI's format. */
         CompletionChunk: {
             /**
              * @description The completion's ID, the same in every chunk.
@@ -2268,7 +2268,7 @@ export interface components {
              */
             n?: number | null;
             /**
-             * @description Whether to stream the answer as server-sent events.
+             * @description Whether to stream the response as server-sent events.
              * @example false
              */
             stream?: boolean | null;
@@ -2308,7 +2308,7 @@ export interface components {
         CompletionStreamEnd: "[DONE]";
         /** @description An event of a streamed completion. */
         CompletionStreamEvent: {
-            /** @description JSON, except for the last event, `[DONE]`. An incomplete answer ends with the error envelope and no `[DONE]`. */
+            /** @description JSON, except for the last event, `[DONE]`. An incomplete response ends with the error envelope and no `[DONE]`. */
             data: components["schemas"]["CompletionChunk"] | components["schemas"]["ErrorResponse"] | components["schemas"]["CompletionStreamEnd"];
         };
         /** @description Streaming options. Other members are passed to the model. */
@@ -2675,7 +2675,7 @@ export interface components {
              * @example 12
              */
             used: number;
-            /** @description Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not started yet are not included. */
+            /** @description Usage by key, largest first. `key_id` is null for the web. Requests whose response has not started yet are not included. */
             by_key: components["schemas"]["KeyShare"][];
         };
         /** @description Confirms that the owner wants to delete the account. */
@@ -2718,7 +2718,7 @@ export interface components {
              */
             code: "emailTaken";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -2735,7 +2735,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -2796,7 +2796,7 @@ export interface components {
         /** @description An OpenAI embeddings request. */
         EmbeddingRequest: {
             /**
-             * @description The text to embed, or up to 2048 texts. Each one is charged. A text can also be a list of tokens. A request can have up to 300,000 tokens.
+             * @description The input to embed, or a list of up to 2,048 inputs. Each one is charged. An input is text or a list of tokens. A request can have up to 300,000 tokens.
              * @example [
              *       "How can I create a key?",
              *       "Where are my invoices?"
@@ -2862,7 +2862,7 @@ export interface components {
         ErrorBody: {
             code: components["schemas"]["ErrorCode"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -2879,7 +2879,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -2977,7 +2977,7 @@ export interface components {
              */
             code: "alreadyFinished";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -2994,7 +2994,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3123,7 +3123,7 @@ export interface components {
              */
             code: "internalError";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3140,7 +3140,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3197,7 +3197,7 @@ export interface components {
              */
             code: "apiKeyLimitReached" | "rateLimitExceeded";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3214,7 +3214,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3312,7 +3312,7 @@ export interface components {
              */
             code: "crossSiteRequest";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3329,7 +3329,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3360,7 +3360,7 @@ export interface components {
              */
             code: "invalidLogin";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3377,7 +3377,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3445,7 +3445,7 @@ export interface components {
              */
             code: string | null;
             /**
-             * @description The model that generated the answer.
+             * @description The model that generated the response.
              * @example parley-builtin
              */
             model: string | null;
@@ -3521,12 +3521,12 @@ export interface components {
             /** @description The images sent with the message, if any. `GET /conversations/:id/images` returns their content. */
             images?: components["schemas"]["MessageImage"][];
             /**
-             * @description The model that wrote it; null for the user.
+             * @description The model that wrote the message; null for user messages.
              * @example parley-builtin
              */
             model: string | null;
             /**
-             * @description True if this answer was stopped before it was complete.
+             * @description True if this reply was stopped before it was complete.
              * @example true
              */
             stopped?: boolean;
@@ -3583,7 +3583,7 @@ export interface components {
         MessagesBadRequestErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3600,7 +3600,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3637,7 +3637,7 @@ export interface components {
         MessagesBusyErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3654,7 +3654,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3691,7 +3691,7 @@ export interface components {
         MessagesCallerUnauthorizedErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3708,7 +3708,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3726,7 +3726,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description A block of the answer. Its members depend on `type`. */
+        /** @description A block of the response. Its members depend on `type`. */
         MessagesContentBlock: {
             /**
              * @description The kind of block.
@@ -3768,7 +3768,7 @@ export interface components {
             name?: string;
             input?: components["schemas"]["MessagesToolInput"];
         };
-        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
         MessagesCountRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -3787,7 +3787,7 @@ export interface components {
             tool_choice?: components["schemas"]["MessagesToolChoice"];
             thinking?: components["schemas"]["MessagesThinking"];
             output_config?: components["schemas"]["MessagesOutputConfig"];
-            /** @description The format of the answer. */
+            /** @description The format of the response. */
             output_format?: components["schemas"]["MessagesFormat"] | null;
         } & {
             [key: string]: components["schemas"]["JsonValue"];
@@ -3822,12 +3822,12 @@ export interface components {
              */
             partial_json?: string;
             /**
-             * @description Why the answer ended; null while it is streaming.
+             * @description Why the response ended; null while it is streaming.
              * @example end_turn
              */
             stop_reason?: components["schemas"]["MessagesStopReason"] | null;
             /**
-             * @description The stop sequence that ended the answer, if the model names it.
+             * @description The stop sequence that ended the response, if the model names it.
              * @example null
              */
             stop_sequence?: string | null;
@@ -3838,7 +3838,7 @@ export interface components {
         MessagesErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -3850,7 +3850,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -3874,7 +3874,7 @@ export interface components {
          * @enum {string}
          */
         MessagesErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "not_found_error" | "request_too_large" | "rate_limit_error" | "timeout_error" | "overloaded_error" | "api_error";
-        /** @description The data of an event. Its members depend on `type`. The last event is `message_stop`, or `error` if the answer is interrupted. */
+        /** @description The data of an event. Its members depend on `type`. The last event is `message_stop`, or `error` if the response is interrupted. */
         MessagesEvent: {
             type: components["schemas"]["MessagesEventType"];
             message?: components["schemas"]["AnsweredMessage"];
@@ -3900,7 +3900,7 @@ export interface components {
          * @enum {string}
          */
         MessagesEventType: "message_start" | "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop" | "error";
-        /** @description The format of the answer. */
+        /** @description The format of the response. */
         MessagesFormat: {
             /**
              * @description `json_schema`.
@@ -3927,7 +3927,7 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description A block of a message. You can send blocks of an earlier answer back unchanged. Unknown members are ignored. */
+        /** @description A block of a message. You can send blocks of an earlier response back unchanged. Unknown members are ignored. */
         MessagesInputBlock: {
             /**
              * @description `text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.
@@ -3940,7 +3940,7 @@ export interface components {
              */
             text?: string;
             /**
-             * @description The image or the document; of a `search_result` block, where it is from.
+             * @description The image or document; for a `search_result` block, its source.
              * @example https://example.com/weather
              */
             source?: components["schemas"]["MessagesSource"] | (string | null);
@@ -3956,12 +3956,12 @@ export interface components {
             name?: string;
             input?: components["schemas"]["MessagesToolInput"];
             /**
-             * @description Of a `tool_result` block: the `id` of the `tool_use` block.
+             * @description For a `tool_result` block: the `id` of the `tool_use` block.
              * @example toolu_1
              */
             tool_use_id?: string;
             /**
-             * @description Of a `tool_result` block: text, or a list of blocks. Of a `search_result` block: a list of `text` blocks.
+             * @description For a `tool_result` block: text, or a list of blocks. For a `search_result` block: a list of `text` blocks.
              * @example Sunny, 21 °C
              */
             content?: components["schemas"]["JsonValue"];
@@ -3976,7 +3976,7 @@ export interface components {
              */
             thinking?: string;
             /**
-             * @description The signature of a `thinking` block, as the answer gave it.
+             * @description The signature of a `thinking` block, as returned in the response.
              * @example parley
              */
             signature?: string;
@@ -4002,7 +4002,7 @@ export interface components {
         MessagesInternalErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4019,7 +4019,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4066,7 +4066,7 @@ export interface components {
         MessagesModelForbiddenErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4083,7 +4083,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4120,7 +4120,7 @@ export interface components {
         MessagesNotFoundErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4137,7 +4137,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4155,14 +4155,14 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description Options for the answer. */
+        /** @description Options for the response. */
         MessagesOutputConfig: {
             /**
              * @description The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. On models without the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.
              * @example medium
              */
             effort?: string | null;
-            /** @description The format of the answer. */
+            /** @description The format of the response. */
             format?: components["schemas"]["MessagesFormat"] | null;
         } & {
             [key: string]: components["schemas"]["JsonValue"];
@@ -4180,7 +4180,7 @@ export interface components {
              */
             text?: string;
             /**
-             * @description The image or the document; of a `search_result` block, where it is from.
+             * @description The image or document; for a `search_result` block, its source.
              * @example https://example.com/weather
              */
             source?: components["schemas"]["MessagesSource"] | (string | null);
@@ -4206,7 +4206,7 @@ export interface components {
         MessagesPayloadTooLargeErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4223,7 +4223,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4260,7 +4260,7 @@ export interface components {
         MessagesRateLimitErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4277,7 +4277,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4295,7 +4295,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic Messages API request. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
         MessagesRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -4314,21 +4314,21 @@ export interface components {
             tool_choice?: components["schemas"]["MessagesToolChoice"];
             thinking?: components["schemas"]["MessagesThinking"];
             output_config?: components["schemas"]["MessagesOutputConfig"];
-            /** @description The format of the answer. */
+            /** @description The format of the response. */
             output_format?: components["schemas"]["MessagesFormat"] | null;
             /**
              * Format: int32
-             * @description The maximum number of tokens in the answer.
+             * @description The maximum number of tokens in the response.
              * @example 1024
              */
             max_tokens: number;
             /**
-             * @description Whether to stream the answer as server-sent events.
+             * @description Whether to stream the response as server-sent events.
              * @example false
              */
             stream?: boolean;
             /**
-             * @description The randomness of the answer.
+             * @description The randomness of the response.
              * @example 0.7
              */
             temperature?: number;
@@ -4344,7 +4344,7 @@ export interface components {
              */
             top_k?: number;
             /**
-             * @description Texts at which the answer stops.
+             * @description Text sequences at which the response stops.
              * @example [
              *       "\n\n"
              *     ]
@@ -4373,7 +4373,7 @@ export interface components {
         MessagesRetryConflictErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4390,7 +4390,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4427,7 +4427,7 @@ export interface components {
         MessagesRetryMismatchErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4444,7 +4444,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4479,7 +4479,7 @@ export interface components {
              */
             media_type?: string;
             /**
-             * @description The image or PDF document in base64, or the text of the document.
+             * @description The image or PDF document in Base64, or the text of the document.
              * @example iVBORw0KGgoAAAANSUhEUg==
              */
             data?: string;
@@ -4492,7 +4492,7 @@ export interface components {
             [key: string]: components["schemas"]["JsonValue"];
         };
         /**
-         * @description The reason that the answer ended.
+         * @description The reason that the response ended.
          * @example end_turn
          * @enum {string}
          */
@@ -4521,7 +4521,7 @@ export interface components {
         MessagesStreamQuotaErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4538,7 +4538,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4615,7 +4615,7 @@ export interface components {
              */
             type: string;
             /**
-             * @description The tool that the model must call. Requires `tool`.
+             * @description The tool that the model must call. Requires type `tool`.
              * @example get_weather
              */
             name?: string;
@@ -4660,7 +4660,7 @@ export interface components {
         MessagesUnsupportedMediaTypeErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4677,7 +4677,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4714,7 +4714,7 @@ export interface components {
         MessagesUpstreamErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4731,7 +4731,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4768,7 +4768,7 @@ export interface components {
         MessagesUpstreamTimeoutErrorObject: {
             type: components["schemas"]["MessagesErrorType"];
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4785,7 +4785,7 @@ export interface components {
             param?: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4883,7 +4883,7 @@ export interface components {
              */
             description?: string;
             /**
-             * @description What the model does: answer chats, create embeddings, or generate images. Absent means `chat`.
+             * @description What the model does: chat, create embeddings, or generate images. Absent means `chat`.
              * @example embeddings
              * @enum {string}
              */
@@ -4910,7 +4910,7 @@ export interface components {
             capabilities?: ("tools" | "images" | "json_schema" | "reasoning")[];
             /**
              * Format: int64
-             * @description The quota units that each answer, input, or image costs. Absent means 1.
+             * @description The quota units that each reply, input, or image costs. Absent means 1.
              * @example 5
              */
             units?: number;
@@ -4928,7 +4928,7 @@ export interface components {
              */
             code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest" | "modelNotInPlan";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -4945,7 +4945,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -4974,7 +4974,7 @@ export interface components {
             /** @description The models, default first. */
             data: components["schemas"]["Model"][];
         };
-        /** @description OpenAI's response. */
+        /** @description A response, in OpenAI's format. */
         ModelResponse: {
             /**
              * @description The response's ID.
@@ -5015,7 +5015,7 @@ export interface components {
             instructions: string | null;
             /**
              * Format: int32
-             * @description The maximum number of tokens in the answer, if set.
+             * @description The maximum number of tokens in the response, if set.
              * @example null
              */
             max_output_tokens: number | null;
@@ -5025,7 +5025,7 @@ export interface components {
              * @example parley-builtin
              */
             model: string;
-            /** @description The answer. */
+            /** @description The output items. */
             output: components["schemas"]["ResponseItem"][];
             /**
              * @description Whether the model may call several tools at once.
@@ -5091,7 +5091,7 @@ export interface components {
              */
             code: "notFound";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5108,7 +5108,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5249,7 +5249,7 @@ export interface components {
              */
             code: "bearerNotAccepted" | "operatorRequired";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5266,7 +5266,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5309,7 +5309,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description The start of this secret of the key.
+             * @description The start of the matching secret.
              * @example parley_4Fq0ZkT9
              */
             key_prefix: string;
@@ -5334,9 +5334,9 @@ export interface components {
              */
             last_used_at: string | null;
         };
-        /** @description Keys with a prefix. */
+        /** @description The keys that match a prefix. */
         OperatorKeyList: {
-            /** @description By prefix. */
+            /** @description Sorted by prefix. */
             data: components["schemas"]["OperatorKey"][];
         };
         /** @description A page of the operator log. */
@@ -5457,7 +5457,7 @@ export interface components {
              */
             code: string | null;
             /**
-             * @description The model that generated the answer.
+             * @description The model that generated the response.
              * @example parley-builtin
              */
             model: string | null;
@@ -5604,7 +5604,7 @@ export interface components {
              */
             code: "bearerNotAccepted" | "crossSiteRequest" | "operatorRequired";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5621,7 +5621,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5656,7 +5656,7 @@ export interface components {
              */
             code: "sessionRequired" | "invalidLogin";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5673,7 +5673,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5704,7 +5704,7 @@ export interface components {
              */
             code: "payloadTooLarge";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5721,7 +5721,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5789,7 +5789,7 @@ export interface components {
              */
             code: "bearerNotAccepted" | "crossSiteRequest" | "planNotSelfServe";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5806,7 +5806,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5850,7 +5850,7 @@ export interface components {
              */
             code: "quotaExceeded" | "tooManyCalls" | "rateLimitExceeded";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5867,7 +5867,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5898,7 +5898,7 @@ export interface components {
              */
             code: "rateLimitExceeded";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -5915,7 +5915,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -5963,7 +5963,7 @@ export interface components {
         RefusedAccount: {
             /**
              * Format: uuid
-             * @description The account.
+             * @description The account's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -5996,7 +5996,7 @@ export interface components {
             keys: string[];
         };
         /**
-         * @description A header row, then a row for each row of the log.
+         * @description A header row, then the rows of the log.
          * @example time_utc,kind,count,endpoint
          */
         RequestCsv: string;
@@ -6086,7 +6086,7 @@ export interface components {
              * @example Open
              */
             input?: string;
-            /** @description The log probabilities of the tokens of a text, if the request includes them. */
+            /** @description The log probabilities of the tokens, if requested. */
             logprobs?: components["schemas"]["PassedObject"][];
             annotation?: components["schemas"]["PassedObject"];
             /**
@@ -6131,7 +6131,7 @@ export interface components {
              */
             message: string;
         };
-        /** @description The format of the answer. */
+        /** @description The format of the response. */
         ResponseFormat: {
             /**
              * @description `text`, `json_object`, or `json_schema`.
@@ -6308,7 +6308,7 @@ export interface components {
             refusal?: string;
             /** @description The citations of a text, if any. */
             annotations?: components["schemas"]["PassedObject"][];
-            /** @description The log probabilities of the tokens of a text, if the request includes them. */
+            /** @description The log probabilities of the tokens, if requested. */
             logprobs?: components["schemas"]["PassedObject"][];
         };
         /** @description Options for reasoning. */
@@ -6326,7 +6326,7 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        /** @description An OpenAI Responses API request. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
         ResponseRequest: {
             /**
              * @description A model from `GET /models`. Defaults to the default model.
@@ -6359,7 +6359,7 @@ export interface components {
              */
             stream?: boolean | null;
             /**
-             * @description The randomness of the answer.
+             * @description The randomness of the response.
              * @example 0.7
              */
             temperature?: number | null;
@@ -6370,7 +6370,7 @@ export interface components {
             top_p?: number | null;
             /**
              * Format: int32
-             * @description The maximum number of tokens in the answer.
+             * @description The maximum number of tokens in the response.
              * @example 500
              */
             max_output_tokens?: number | null;
@@ -6398,10 +6398,10 @@ export interface components {
         };
         /** @description Options for text. */
         ResponseTextOptions: {
-            /** @description The format of the answer. */
+            /** @description The format of the response. */
             format?: components["schemas"]["ResponseFormat"] | null;
             /**
-             * @description The verbosity of the answer, if the model supports it.
+             * @description The verbosity of the response, if the model supports it.
              * @example low
              */
             verbosity?: string | null;
@@ -6469,7 +6469,7 @@ export interface components {
              */
             code: "idempotencyInProgress";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -6486,7 +6486,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -6517,7 +6517,7 @@ export interface components {
              */
             code: "idempotencyMismatch";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -6534,7 +6534,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -6682,7 +6682,7 @@ export interface components {
              */
             code: "bearerNotAccepted";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -6699,7 +6699,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -6735,7 +6735,7 @@ export interface components {
              */
             code: "sessionRequired";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -6752,7 +6752,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -6783,7 +6783,7 @@ export interface components {
              */
             code: "bearerNotAccepted" | "crossSiteRequest";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -6800,7 +6800,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -6845,7 +6845,7 @@ export interface components {
              */
             code: "crossSiteRequest" | "signupsClosed";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -6862,7 +6862,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -6896,7 +6896,7 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The account.
+             * @description The account's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             account_id: string;
@@ -6917,7 +6917,7 @@ export interface components {
              */
             endpoint: string;
             /**
-             * @description The model that generated the answer.
+             * @description The model that generated the response.
              * @example parley-builtin
              */
             model: string | null;
@@ -6986,7 +6986,7 @@ export interface components {
              */
             code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -7003,7 +7003,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -7087,7 +7087,7 @@ export interface components {
              */
             code: "serviceUnavailable";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -7104,7 +7104,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -7135,7 +7135,7 @@ export interface components {
              */
             code: "unsupportedMediaType";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -7152,7 +7152,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -7248,7 +7248,7 @@ export interface components {
              */
             code: "upstreamError";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -7265,7 +7265,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -7355,7 +7355,7 @@ export interface components {
              */
             code: "upstreamTimeout";
             /**
-             * @description A readable explanation of the error and how to fix it.
+             * @description A human-readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
@@ -7372,7 +7372,7 @@ export interface components {
             request_id: string;
             /**
              * Format: uri
-             * @description A page that explains this code and how to fix it.
+             * @description A page that explains this error and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
@@ -7466,7 +7466,7 @@ export interface components {
              */
             url: string;
             /**
-             * @description The signing secret, only when it is new: `whsec_` and Base64. Store it; it cannot be shown again.
+             * @description The signing secret, only when it is new: `whsec_` followed by Base64. Store it; it cannot be shown again.
              * @example null
              */
             secret: string | null;
@@ -11155,7 +11155,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic Messages API request. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesRequest"];
@@ -11215,7 +11215,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesCountRequest"];
@@ -11702,7 +11702,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Keys with a prefix. */
+            /** @description The keys that match a prefix. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12071,7 +12071,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        /** @description An OpenAI Responses API request. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ResponseRequest"];
@@ -12138,7 +12138,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description OpenAI's response. */
+            /** @description A response, in OpenAI's format. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

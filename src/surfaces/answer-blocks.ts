@@ -74,7 +74,7 @@ export class AnswerBlocks {
   finishReason: string | null = null;
   /** Whether the client stopped the answer. */
   isStopped = false;
-  /** The stop sequence that ended the answer, if the engine names it. */
+  /** The stop sequence that ended the response, if the engine names it. */
   stopSequence: string | null = null;
   /** Why the engine says that it ended, in its own words. */
   nativeReason: string | null = null;

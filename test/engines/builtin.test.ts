@@ -96,7 +96,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
 
   await t.test('chat: the questions that it suggests have an answer', async (t) => {
     for (const question of sampleQuestions)
-      t.match(await reply(question), 'so this answer comes from the guides', question);
+      t.match(await reply(question), 'so this reply comes from the guides', question);
   });
 
   await t.test('chat: what the guides do not hold is said, not made up', async (t) => {

@@ -124,7 +124,7 @@ t.test('limits of characters', async (t) => {
       await begin({ events: Array.from({ length: 120 }, () => flood) });
       const beside = await openStream(client, '/chat/completions', { messages, stream: true }, { key });
       t.match((await beside.rest()).at(-1)?.data.error, {
-        message: /non-text parts of the answer exceeded the service's limit/,
+        message: /non-text parts of the response exceeded the service's limit/,
       });
     },
   );

@@ -114,7 +114,7 @@ onEachDatabase(t, env, async (t, { client, database }) => {
       [[gif, 1], 'images.1', /images\.1/],
       [['https://example.com/a.png'], 'images.0', /must be a PNG, JPEG, WebP, or GIF as a `data:` URL/],
       [['data:image/svg+xml;base64,PHN2Zy8+'], 'images.0', /must be a PNG/],
-      [[gif, 'data:image/png;base64,####'], 'images.1', /is not valid base64/],
+      [[gif, 'data:image/png;base64,####'], 'images.1', /is not valid Base64/],
       [[gif.replace('image/gif', 'image/png')], 'images.0', /is not image\/png/],
       [[jpegOf(2 * MIB), jpegOf(1.2 * MIB)], 'images', /the limit is 4 MiB/],
     ];

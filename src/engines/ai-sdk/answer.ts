@@ -54,7 +54,7 @@ export function completionFrom(result: LanguageModelV3GenerateResult, broken: Br
       calls.push(callOf(part.toolCallId, part.toolName, part.input));
   }
   const reason = finishOf(finishReason, broken);
-  if (reason === undefined) throw broken('The answer has no finish reason.');
+  if (reason === undefined) throw broken('The response has no finish reason.');
   return {
     id: response?.id,
     choices: [

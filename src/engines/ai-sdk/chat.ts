@@ -37,7 +37,7 @@ function packageError(error: unknown): ApiError {
     });
   const why = ofSettings.has(name) ? `${name}: ${message}` : name;
   return new ApiError('upstreamError', {
-    cause: new UpstreamProblem(`The provider's package could not read the answer: ${why}`),
+    cause: new UpstreamProblem(`The provider's package could not read the response: ${why}`),
   });
 }
 

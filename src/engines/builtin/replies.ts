@@ -65,7 +65,7 @@ export const SECTIONS_WANTED = SEE_ALSO + 1;
 export function replyTo(question: string, hits: readonly Hit<SectionEntry>[], publicUrl: string): string {
   const opening = smallTalkReply(question);
   if (opening !== undefined)
-    return `${opening} ${NO_MODEL}, so answers come from the guides. ${whatToAsk(publicUrl)}`;
+    return `${opening} ${NO_MODEL}, so replies come from the guides. ${whatToAsk(publicUrl)}`;
 
   const [best, ...others] = hits.filter((hit) => hit.score >= NAMED_SCORE);
   if (best === undefined) {
@@ -86,7 +86,7 @@ export function replyTo(question: string, hits: readonly Hit<SectionEntry>[], pu
   const { markdown, isCut } = excerpt(best.entry, question, publicUrl);
   const related = others.filter((hit) => hit.score >= best.score / 3).slice(0, SEE_ALSO);
   return [
-    `${NO_MODEL}, so this answer comes from the guides.`,
+    `${NO_MODEL}, so this reply comes from the guides.`,
     `**${linkTo(best, publicUrl)}**`,
     markdown,
     ...(isCut ? [`[More in the guide](${publicUrl}${best.entry.href})`] : []),

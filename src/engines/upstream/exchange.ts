@@ -98,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#outcome !== undefined) return;
     this.#isDiscarding = true;
     this.#pieces = [];
-    this.#startTimer(RELEASE_MS, 'end of the answer');
+    this.#startTimer(RELEASE_MS, 'end of the response');
     this.#resume();
   }
 
