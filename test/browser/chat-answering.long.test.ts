@@ -48,12 +48,12 @@ t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
   await log.getByText('0xxx').waitFor();
 
   await t.test('earlier messages keep Copy and the name of their model', async (t) => {
-    t.ok(await button('Copy answer').isVisible());
+    t.ok(await button('Copy reply').isVisible());
     t.ok(await log.getByText('large', { exact: true }).isVisible());
     t.ok(await log.getByRole('button', { name: 'Cancel' }).isVisible(), 'editing can be left');
     t.notOk(await log.locator('button[type=submit]').isVisible(), 'but not be sent');
     t.notOk(await log.locator('article').nth(2).getByText('Edit', { exact: true }).isVisible());
-    await button('Copy answer').click();
+    await button('Copy reply').click();
     t.match(await clipboardText(context), 'You said: The first');
     await look(t, 'chat-while-answering');
   });
@@ -89,7 +89,7 @@ t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
     await page.getByRole('heading', { level: 1 }).hover();
     await page.getByRole('tooltip').waitFor({ state: 'detached' });
     await field.press('Escape');
-    await text('You stopped the answer here.').waitFor();
+    await text('You stopped the reply here.').waitFor();
     t.equal(await stopsSoFar(), 1);
     await upstream.configure({});
   });
@@ -102,7 +102,7 @@ t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
     await log.getByText('0xxx').nth(1).waitFor();
     await page.getByRole('heading', { level: 1 }).focus();
     await page.keyboard.press('Escape');
-    await text('You stopped the answer here.').nth(1).waitFor();
+    await text('You stopped the reply here.').nth(1).waitFor();
   });
   t.same(complaints, [], 'nothing in the console');
 });

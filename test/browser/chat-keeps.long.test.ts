@@ -82,7 +82,7 @@ t.test('a page that is loaded again while an answer is in progress', { skip: noD
     // The service says that the answer is in progress.
     expectRefusals();
     await page.reload();
-    await text('Answer in progress…').waitFor();
+    await text('Reply in progress…').waitFor();
     t.equal(await log.getByText(message, { exact: true }).count(), 1, 'the question is there');
     t.equal(await text('Conversation not found').count(), 0);
   };
@@ -157,7 +157,7 @@ t.test('a stopped first answer that is never stored', { skip: noDashboard }, asy
   await page.getByRole('log').getByText('0xxx').waitFor();
   expectRefusals();
   await button('Stop').click();
-  await text('You stopped the answer here.').waitFor();
+  await text('You stopped the reply here.').waitFor();
   const polled = page.waitForRequest('**/api/v1/conversations?*');
   await page.clock.runFor(4000);
   await polled;

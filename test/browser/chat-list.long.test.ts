@@ -49,7 +49,7 @@ t.test(
         await route.continue();
       });
       await ask('The first question');
-      const first = row(/^The first question Answering…$/);
+      const first = row(/^The first question Replying…$/);
       await first.waitFor();
       t.equal(new URL(page.url()).pathname, '/chat', 'it has no ID yet');
       t.equal(await first.getAttribute('aria-current'), 'page');
@@ -73,7 +73,7 @@ t.test(
       await button('New chat').click();
       await page.waitForURL('**/chat');
       await ask('The question that is left');
-      const left = row(/^The question that is left Answering…$/);
+      const left = row(/^The question that is left Replying…$/);
       await left.waitFor();
       await button('New chat').click();
       await page.getByRole('heading', { level: 1, name: 'New chat' }).waitFor();
@@ -100,7 +100,7 @@ t.test(
       await page.waitForURL('**/chat');
       await ask('The second question');
       await log.getByText('0xxx').waitFor();
-      const second = row(/^The second question Answering…$/);
+      const second = row(/^The second question Replying…$/);
       await row('The first question').click();
       await log.getByText('The first question').waitFor();
       t.equal(await second.getAttribute('aria-current'), null);
@@ -122,7 +122,7 @@ t.test(
     await t.test('a later answer of a stored conversation', async () => {
       await upstream.configure(slow);
       await ask('And then?');
-      await row(/^The second question Answering…$/).waitFor();
+      await row(/^The second question Replying…$/).waitFor();
       await button('Stop').click();
       await ended();
       await row(/^The second question just now$/).waitFor();

@@ -206,7 +206,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
     t.equal(stops, 0);
     await button('Stop').click();
-    await page.getByText('You stopped this answer.').waitFor();
+    await page.getByText('You stopped this reply.').waitFor();
   });
 
   await t.test('regenerated and edited with its images', async (t) => {

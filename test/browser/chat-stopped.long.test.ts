@@ -18,8 +18,8 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
   const log = page.getByRole('log');
   const articles = log.getByRole('article');
   const answer = log.getByText('You said: Tell me about rivers', { exact: true });
-  const kept = text(/^You stopped this answer\./);
-  const mark = text('The answer reached the maximum length and ends here.');
+  const kept = text(/^You stopped this reply\./);
+  const mark = text('The reply reached the maximum length and ends here.');
   const slowly = () => upstream.configure({ chunks: 600, chunkIntervalMs: 50 });
   /** Only a stored answer names its model. */
   const stored = (count: number) =>
@@ -46,13 +46,13 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await stop();
     t.equal(
       await kept.textContent(),
-      'You stopped this answer. It counts as one reply and was not saved, so it is visible only in this tab. The saved conversation still has the earlier answer.',
+      'You stopped this reply. It still counts toward your daily quota but was not saved, so it is visible only in this tab. The saved conversation still has the earlier reply.',
     );
     t.equal(await answer.count(), 1);
     t.equal(await articles.count(), 4, 'both turns');
     t.match(await articles.last().textContent(), /0xx/, 'what was generated can be read');
-    t.equal(await button(/^Copy answer/).count(), 2, 'and copied');
-    t.match((await page.getByRole('status').allTextContents()).join('\n'), /The answer was stopped: .*0xx/);
+    t.equal(await button(/^Copy reply/).count(), 2, 'and copied');
+    t.match((await page.getByRole('status').allTextContents()).join('\n'), /The reply was stopped: .*0xx/);
     await look(t, 'chat-stopped-kept');
     const shown = await log.innerText();
     await upstream.configure({});
@@ -62,7 +62,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
       await kept.waitFor();
       t.equal(await log.innerText(), shown);
       t.match(await articles.nth(1).textContent(), /You said: Tell me about rivers/);
-      t.match(await articles.last().textContent(), /0xx.*You stopped this answer/);
+      t.match(await articles.last().textContent(), /0xx.*You stopped this reply/);
     }
     await button('Regenerate').click();
     await kept.waitFor({ state: 'detached' });
@@ -101,7 +101,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await page.reload();
     await stored(2);
     t.equal(await mark.count(), 1);
-    t.match(await articles.nth(3).textContent(), /You stopped this answer/, 'above the next question');
+    t.match(await articles.nth(3).textContent(), /You stopped this reply/, 'above the next question');
   });
 
   await t.test('what the model did not see is said', async (t) => {

@@ -64,7 +64,7 @@ t.test('a question that arrives after the service was asked to stop it', { skip:
   expectRefusals(1);
   await button('Stop').click();
   t.equal((await asked).status(), 404);
-  await text('You stopped before the answer started. It counts as one reply.').waitFor();
+  await text('You stopped before the reply started. It counts as one reply.').waitFor();
   await text('7 of 8 replies left today').waitFor();
   t.equal(await unsent.count(), 0);
   t.equal(chats.length, 1);
@@ -99,7 +99,7 @@ t.test('a connection that hangs: stopping leaves the answer', { skip: noDashboar
   await ask('Tell me a lot.');
   expectRefusals(1);
   await button('Stop').click();
-  await button('Show the full answer').waitFor();
+  await button('Show the full reply').waitFor();
   t.same(complaints, []);
 });
 
@@ -119,7 +119,7 @@ t.test('a question that is stopped while the first one is answered', { skip: noD
   // The first is still in progress, also for the second.
   expectRefusals();
   await button('Stop').click();
-  await button('Show the full answer').waitFor();
+  await button('Show the full reply').waitFor();
   t.equal(cancels, 1);
   await upstream.configure({});
   await ask('The second');

@@ -197,7 +197,7 @@ t.test(
     await page.getByLabel('Password', { exact: true }).fill(password);
     await button('Sign in').click();
     const unsaved = text(
-      'Your settings for this conversation were not saved and will not apply to new answers.',
+      'Your settings for this conversation were not saved and will not apply to new replies.',
     );
     const answer = page.locator('[role=log][aria-busy=false]').getByText('You said: Hello');
     await answer.waitFor();
@@ -229,7 +229,7 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
   await field.fill('Hello');
   await field.press('Enter');
   await text('Trying again sends a new request, which is charged separately.').waitFor();
-  await button('Copy answer').click();
+  await button('Copy reply').click();
   t.match(await clipboardText(context), /0xx 1xx 2xx/);
   const [reason] = await page.getByRole('alert').allTextContents();
   await page.reload();

@@ -100,9 +100,9 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await look(t, 'chat-streaming');
     await upstream.configure({});
     await button('Stop').click();
-    await text('You stopped the answer here.').waitFor();
+    await text('You stopped the reply here.').waitFor();
     await ended();
-    t.match(await said(), /The answer was stopped: You said: Two/, 'announced');
+    t.match(await said(), /The reply was stopped: You said: Two/, 'announced');
     t.equal(await focused(), 'Your message', 'the button is gone, the field is next');
     const { last, open } = await upstream.calls();
     t.equal(open, 0, 'the engine has stopped, too');
@@ -113,14 +113,14 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await listed.filter({ hasText: 'Two ways' }).waitFor();
     await text('7 of 8 replies left today').waitFor();
     await page.reload();
-    await text('You stopped the answer here. It counts as one reply.').waitFor();
+    await text('You stopped the reply here. It counts as one reply.').waitFor();
     await look(t, 'chat-stopped-stored');
     await button('Regenerate').click();
     await text('Send it as').last().waitFor({ timeout: 60_000 });
     await ended();
     t.equal(await log.getByRole('article').count(), 2, 'in the place of the old answer');
     const spoken = await said();
-    t.match(spoken, /Answer ready: You said: Two ways to call it:\s+curl .*Create a key in Your API\./s);
+    t.match(spoken, /Reply ready: You said: Two ways to call it:\s+curl .*Create a key in Your API\./s);
     t.notMatch(spoken, /```|\*\*|\|/, 'without the marks of Markdown');
     await text('6 of 8 replies left today').waitFor();
     await button('Copy code').last().click();
@@ -140,7 +140,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     expectRefusals();
     await log.getByText('You said: one').waitFor();
     cutChats();
-    await text('The connection was lost before the answer was complete.').waitFor();
+    await text('The connection was lost before the reply was complete.').waitFor();
     await look(t, 'chat-lost');
     await upstream.configure({});
     await button('Try again').click();
@@ -232,7 +232,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Scroll to the end').click();
     t.ok((await offset()) < 300);
     await page.keyboard.press('Escape');
-    await text('You stopped the answer here.').waitFor();
+    await text('You stopped the reply here.').waitFor();
     await upstream.configure({});
   });
 

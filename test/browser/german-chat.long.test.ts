@@ -122,7 +122,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await button('Neu erzeugen').click();
     await log.getByText('0xxx').waitFor();
     await stop();
-    await text('Sie haben diese Antwort gestoppt. Sie zählt weiterhin als eine Antwort').waitFor();
+    await text('Sie haben diese Antwort gestoppt. Sie zählt weiterhin zum Tageskontingent').waitFor();
     await see(t, 'chat-stopped-kept');
   });
 

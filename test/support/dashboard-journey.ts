@@ -181,7 +181,7 @@ export async function walkThrough(
     await page.getByRole('log').getByText('0xxx').waitFor();
     await look(t, 'walk-14-streaming');
     await button('Stop').click();
-    await text('You stopped the answer here.').waitFor();
+    await text('You stopped the reply here.').waitFor();
     await look(t, 'walk-15-stopped');
     await text(`${PLUS - 3} of ${PLUS} replies left today`).waitFor();
     await upstream.configure({});

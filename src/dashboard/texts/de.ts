@@ -842,17 +842,17 @@ export default {
       isNew: 'Sie wird als neue Nachricht gesendet.',
       replaces: 'Sie ersetzt die ursprüngliche und alles danach.',
       regenerate: 'Neu erzeugen',
-      copyQuestion: 'Frage',
+      copyQuestion: 'Nachricht',
       copyAnswer: 'Antwort',
       cut: 'Die Antwort hat die maximale Länge erreicht und endet hier.',
       stoppedBefore: 'Sie haben gestoppt, bevor die Antwort begonnen hat.',
       stoppedHere: 'Sie haben die Antwort hier gestoppt.',
       countsAsOne: 'Sie zählt als eine Antwort.',
       stoppedKept:
-        'Sie haben diese Antwort gestoppt. Sie zählt weiterhin als eine Antwort und ist nur in diesem Tab erhalten. Die Unterhaltung behält die frühere Antwort.',
+        'Sie haben diese Antwort gestoppt. Sie zählt weiterhin zum Tageskontingent, wurde aber nicht gespeichert und ist nur in diesem Tab sichtbar. In der gespeicherten Unterhaltung bleibt die frühere Antwort erhalten.',
       omitted:
         '{count, plural, one {Das Modell hat die erste Nachricht dieser Unterhaltung nicht gesehen: Sie passt nicht hinein.} other {Das Modell hat die ersten # Nachrichten dieser Unterhaltung nicht gesehen: Sie passen nicht hinein.}}',
-      stored: 'Die vollständige Antwort ist in der Unterhaltung gespeichert und zählt als eine Antwort.',
+      stored: 'Die vollständige Antwort ist in der Unterhaltung gespeichert und zählt zum Tageskontingent.',
       showWhole: 'Vollständige Antwort anzeigen',
     },
     code: {
