@@ -17,9 +17,7 @@ export function parseOperators(value = ''): ReadonlySet<string> {
     .filter((name) => name !== '');
   const wrong = names.find((name) => !isUuid(name) && !ADDRESS.test(name));
   if (wrong !== undefined)
-    throw new Error(
-      `must be email addresses or account IDs, separated by commas; "${wrong}" is neither of them.`,
-    );
+    throw new Error(`must be email addresses or account IDs, separated by commas; "${wrong}" is neither.`);
   return new Set(names);
 }
 

@@ -25,7 +25,7 @@ export function banner({ databaseVersion, port }: Running, config: Config): stri
   const hint =
     (config.chat ?? config.upstreams)
       ? ''
-      : '. Answers come from the guides; set CHAT_URL to connect a language model.';
+      : '. Replies come from the guides; set CHAT_URL to connect a language model.';
   return [
     '',
     `  Parley is running at ${url}`,

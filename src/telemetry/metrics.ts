@@ -59,7 +59,7 @@ export class Metrics {
   });
   readonly batchSeconds = new Histogram({
     name: 'parley_ledger_batch_duration_seconds',
-    help: 'Duration of those statements, including repeats after a lost connection.',
+    help: 'Duration of statements that admit or settle charges, including repeats after a lost connection.',
     labelNames: ['kind'],
     buckets: databaseSeconds,
     ...this.#registers,
@@ -79,7 +79,7 @@ export class Metrics {
   });
   readonly firstOutputSeconds = new Histogram({
     name: 'parley_time_to_first_output_seconds',
-    help: "From a stream's admission to the engine's first output.",
+    help: "Time from a stream's admission to the engine's first output.",
     labelNames: ['route'],
     buckets: requestSeconds,
     ...this.#registers,

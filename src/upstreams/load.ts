@@ -126,7 +126,7 @@ function load(file: string, env: Env, plans: PlanCatalogue): RoutingSettings {
   const content = contentOf(file);
   const mistakes = mistakesIn(content, env, plans, file);
   if (mistakes.length > 0) {
-    const count = mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`;
+    const count = mistakes.length === 1 ? 'an error' : `${mistakes.length} errors`;
     throw new ConfigError(
       VARIABLE,
       `has ${count}:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,

@@ -157,7 +157,7 @@ export function mistakesInModel(
       : []),
     ...unknown.map((target) => `no upstream is named "${target}".`),
     ...chatOnly.map(
-      (target) => `the upstream "${target}" is of kind ${kinds.get(target)}, which has no ${task}.`,
+      (target) => `the upstream "${target}" is of kind ${kinds.get(target)}, which does not support ${task}.`,
     ),
     ...twice.map((target) => `the target ${target} is listed twice.`),
     ...noPlans.map((plan) => `no plan has the ID "${plan}".`),

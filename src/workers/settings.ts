@@ -40,7 +40,7 @@ export function workerSettings(env: Env, hasPostgres: boolean): WorkerSettings {
   if (given < fewest)
     throw new ConfigError(
       'DATABASE_CONNECTIONS',
-      `must be at least ${fewest} with ${workers} workers, not ${given}: they divide it, and each needs ${FEWEST_CONNECTIONS}. Raise it, or lower WORKERS.`,
+      `must be at least ${fewest} with ${workers} workers, not ${given}: the workers share it, and each needs ${FEWEST_CONNECTIONS}. Raise it, or lower WORKERS.`,
     );
   return { workers, databaseConnections: given };
 }

@@ -91,7 +91,7 @@ t.test('doctor', async (t) => {
     t.ok(isBad);
     t.match(
       said,
-      `Error    UPSTREAMS_FILE: The value is invalid: it has ${planted.sentences.length} mistakes:`,
+      `Error    UPSTREAMS_FILE: The value is invalid: it has ${planted.sentences.length} errors:`,
     );
     for (const sentence of planted.sentences) t.match(said, sentence);
     t.match(said, 'What to do: Correct or remove UPSTREAMS_FILE.');
@@ -242,7 +242,7 @@ t.test('doctor', async (t) => {
     const [id, unknownId] = [crypto.randomUUID(), crypto.randomUUID()];
     await db.execute(sql`update accounts set id = ${id}::uuid`);
     const operators = (...names: string[]) => ({ ...env, OPERATORS: names.join(',') });
-    const isWrong = { level: 'warning', problem: /No account is named/ };
+    const isWrong = { level: 'warning', problem: /There is no account "/ };
     await found(t, operators('A@b', 'c@d'), 'OPERATORS', { ...isWrong, remedy: /accounts create c@d/ });
     await found(t, operators(id, unknownId), 'OPERATORS', { ...isWrong, remedy: /Correct the ID/ });
     const both = await diagnose(operators('A@b', id), machine);

@@ -25,7 +25,7 @@ const model = { name: 'm', targets: [{ upstream: 'a' }] };
 t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) => {
   const message = mistakesOf(t, planted.content, planted.env);
   for (const sentence of planted.sentences) t.match(message, sentence);
-  t.match(message, `UPSTREAMS_FILE has ${planted.sentences.length} mistakes:`);
+  t.match(message, `UPSTREAMS_FILE has ${planted.sentences.length} errors:`);
   t.notMatch(message, SECRET, 'no key is repeated');
 });
 
@@ -40,10 +40,12 @@ for (const [kind, { keyHeader, path, tasks }] of Object.entries(apis))
     const wanted = [
       `Upstream "b": \`url\` must be the base URL, without ${path}.`,
       `Upstream "b": \`headers\` must not set ${keyHeader.toUpperCase()}.`,
-      ...others.map((task) => `Model "${task}": the upstream "c" is of kind ${kind}, which has no ${task}.`),
+      ...others.map(
+        (task) => `Model "${task}": the upstream "c" is of kind ${kind}, which does not support ${task}.`,
+      ),
     ];
     for (const sentence of wanted) t.match(message, sentence);
-    t.match(message, `UPSTREAMS_FILE has ${wanted.length} mistakes:`);
+    t.match(message, `UPSTREAMS_FILE has ${wanted.length} errors:`);
   });
 
 t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t) => {
@@ -74,7 +76,7 @@ t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t)
     'IMAGES_API_KEY is set too.',
     'Model "e1": `capabilities` is not a known field.',
     'Model "e2": `targets/0/prices/output` is not a known field.',
-    'Model "e3": the upstream "claude" is of kind anthropic, which has no embeddings.',
+    'Model "e3": the upstream "claude" is of kind anthropic, which does not support embeddings.',
     'Model "i1": `targets/0/prices/image` is required.',
     'Model "i1": `targets/0/prices/input` is not a known field.',
     'Model "i2": `contextTokens` is not a known field.',
@@ -82,7 +84,7 @@ t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t)
     'Model "c2": `task` must be one of chat, embeddings, images.',
   ];
   for (const sentence of wanted) t.match(message, sentence);
-  t.match(message, `UPSTREAMS_FILE has ${wanted.length} mistakes:`);
+  t.match(message, `UPSTREAMS_FILE has ${wanted.length} errors:`);
   t.notMatch(message, SECRET, 'no key is repeated');
 });
 
@@ -121,7 +123,7 @@ t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
     try {
       loadConfig({ UPSTREAMS_FILE: file });
     } catch (error) {
-      t.match((error as Error).message, `UPSTREAMS_FILE has a mistake:\n  - Upstream "${entry.name}": `);
+      t.match((error as Error).message, `UPSTREAMS_FILE has an error:\n  - Upstream "${entry.name}": `);
       t.match((error as Error).message, sentence);
     }
   }

@@ -97,7 +97,7 @@ t.test('a wrong file: the service does not start, and names every mistake', asyn
   const { env } = upstreamsFile(several([upstream], { kind: 'telepathy' }, { units: 0 }));
   const { code, output } = await failToStart(t, env);
   t.equal(code, 1);
-  t.match(output, 'UPSTREAMS_FILE has 2 mistakes:');
+  t.match(output, 'UPSTREAMS_FILE has 2 errors:');
   t.match(output, 'Upstream "a": `kind` must be one of');
   t.match(output, 'Model "public": `units` must be at least 1.');
 });

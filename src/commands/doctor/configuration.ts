@@ -134,7 +134,7 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isWarning(
         'TRUST_PROXY',
-        'PUBLIC_URL is https, so a proxy is in front of the service, but it is not trusted: all clients share the proxy’s address and its rate limits.',
+        "PUBLIC_URL is https, so a proxy is in front of the service, but it is not trusted: all clients share the proxy's address and its rate limits.",
         'Set TRUST_PROXY to the number of proxies, such as 1, or to their addresses.',
       ),
     );

@@ -159,7 +159,7 @@ async function checkOperators(db: Db, { operators }: Config): Promise<Finding[]>
   return missing.map(({ name }) =>
     isWarning(
       'OPERATORS',
-      `No account is named ${name}.`,
+      `There is no account "${name}".`,
       name.includes('@')
         ? `Create it, because nobody can sign up with this address: npx parley accounts create ${name}`
         : 'Correct the ID: npx parley accounts show EMAIL shows the ID of an account.',
@@ -236,7 +236,7 @@ async function checkWebhooks(db: Db): Promise<Finding[]> {
       isWarning(
         'webhooks',
         `No webhook message was delivered in the last hour, and ${failed} failed, most often because: ${error}`,
-        'Check that this machine can resolve names and connect to https addresses, and that no firewall is in between.',
+        'Check that this machine can resolve names and connect to https addresses, and that no firewall blocks them.',
       ),
     );
   return findings;

@@ -189,7 +189,7 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
         isError(
           about,
           `${address.host}${address.pathname} does not return JSON.`,
-          `Check that ${about} is the ${upstream.path === '' ? 'search address' : 'base URL of the API'}, and not of a web page.`,
+          `Check that ${about} is the ${upstream.path === '' ? 'search address' : 'base URL of the API'}, not the address of a web page.`,
         ),
       ];
     }

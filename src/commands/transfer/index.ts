@@ -14,7 +14,7 @@ async function transfer(
   { options }: Input,
   report: (line: string) => void,
 ): Promise<Result> {
-  if (nameOf(from) === nameOf(to)) throw new CommandError('Source and target are the same database.');
+  if (nameOf(from) === nameOf(to)) throw new CommandError('The source and the target are the same database.');
   const source = await openEnd(from, false);
   try {
     const target = await openEnd(to, true);
