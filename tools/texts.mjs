@@ -12,8 +12,6 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const dashboard = fileURLToPath(new URL('../src/dashboard/', import.meta.url));
-const folder = path.resolve(process.argv[2] ?? dashboard);
-const openapi = process.argv[2] === undefined ? path.join(dashboard, '../../openapi.json') : process.argv[3];
 const { parse, TYPE } = createRequire(dashboard)('@formatjs/icu-messageformat-parser');
 
 /** Attributes whose value people read or hear. */
@@ -53,8 +51,9 @@ const errorsWithApiMessage = {
 /** Samples of code. */
 const samples = new Set(['pages/your-api/examples.ts']);
 
-const problems = [];
-
+/** What is checked: a folder, and the description of the API, if any. */
+let folder, openapi;
+let problems;
 /** English by keys, as in `ui.copy.copied`. */
 let english;
 
@@ -244,19 +243,30 @@ function isInFunction(node) {
   return false;
 }
 
-const others = fs
-  .readdirSync(path.join(folder, 'texts'))
-  .flatMap((file) => (/^[a-z]{2}\.ts$/.test(file) && file !== 'en.ts' ? [file.slice(0, 2)] : []));
+/** Returns the problems of the dashboard, or of a folder like it. Call it again only after the last call has ended. */
+export async function textProblems(
+  inFolder = dashboard,
+  inOpenapi = inFolder === dashboard ? path.join(dashboard, '../../openapi.json') : undefined,
+) {
+  [folder, openapi, problems, english] = [path.resolve(inFolder), inOpenapi, [], undefined];
+  const others = fs
+    .readdirSync(path.join(folder, 'texts'))
+    .flatMap((file) => (/^[a-z]{2}\.ts$/.test(file) && file !== 'en.ts' ? [file.slice(0, 2)] : []));
 
-for (const language of ['en', ...others]) {
-  const { apiErrors, default: texts } = await fileOf(language);
-  const messages = messagesOf(texts);
-  english ??= messages;
-  if (language === 'en') checkPlurals(language, messages);
-  else checkLanguage(language, messages);
-  if (openapi !== undefined) checkErrors(language, apiErrors);
+  for (const language of ['en', ...others]) {
+    const { apiErrors, default: texts } = await fileOf(language);
+    const messages = messagesOf(texts);
+    english ??= messages;
+    if (language === 'en') checkPlurals(language, messages);
+    else checkLanguage(language, messages);
+    if (openapi !== undefined) checkErrors(language, apiErrors);
+  }
+  checkSources();
+  return problems;
 }
-checkSources();
 
-for (const problem of problems) console.log(problem);
-if (problems.length > 0) process.exitCode = 1;
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const found = await textProblems(...process.argv.slice(2));
+  for (const problem of found) console.log(problem);
+  if (found.length > 0) process.exitCode = 1;
+}

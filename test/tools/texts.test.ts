@@ -1,17 +1,12 @@
 // The check of the dashboard's texts: what it finds, and that there is nothing to find.
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 
 const program = fileURLToPath(new URL('../../tools/texts.mjs', import.meta.url));
-
-/** @returns the exit code, and the lines that were printed */
-const check = (...folder: string[]): Promise<[number, string[]]> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [program, ...folder], (error, stdout) =>
-      resolve([error === null ? 0 : Number(error.code), stdout.split('\n').filter((line) => line !== '')]),
-    );
-  });
+const { textProblems: check } = (await import(program)) as {
+  textProblems: (folder?: string, openapi?: string) => Promise<string[]>;
+};
 
 const fine = {
   en: "export default { page: { title: 'Keys', count: '{count, plural, one {# key} other {# keys}}' } } as const;",
@@ -22,9 +17,9 @@ const fine = {
 const checkFolder = (t: Test, { de, en, page }: typeof fine) =>
   check(t.testdir({ texts: { 'en.ts': en, 'de.ts': de }, pages: { 'page.tsx': page } }));
 
-t.test('the texts of the dashboard', async (t) => t.same(await check(), [0, []]));
+t.test('the texts of the dashboard', async (t) => t.same(await check(), []));
 
-t.test('texts without a problem', async (t) => t.same(await checkFolder(t, fine), [0, []]));
+t.test('texts without a problem', async (t) => t.same(await checkFolder(t, fine), []));
 
 /** A description of an API with one session endpoint, one that takes only API keys, and one of each error. */
 const openapi = JSON.stringify({
@@ -61,11 +56,11 @@ t.test(
   async (t) => {
     const english = "{ taken: 'Send it again.' }";
     const german = "{ notFound: 'Nicht gefunden.', 'taken.email': 'Vergeben.', taken: 'Vergeben.' }";
-    t.same(await checkErrors(t, english, german), [0, []]);
-    t.same(await checkErrors(t, '{}', german), [1, ['en: "taken" has no text in apiErrors']]);
+    t.same(await checkErrors(t, english, german), []);
+    t.same(await checkErrors(t, '{}', german), ['en: "taken" has no text in apiErrors']);
     t.same(await checkErrors(t, english, german.replace('notFound', 'fine')), [
-      1,
-      ['de: "notFound" has no text in apiErrors', 'de: "fine" in apiErrors is not an error of a session'],
+      'de: "notFound" has no text in apiErrors',
+      'de: "fine" in apiErrors is not an error of a session',
     ]);
   },
 );
@@ -129,4 +124,13 @@ const problems: [string, Partial<typeof fine>, string][] = [
 ];
 
 for (const [name, changes, line] of problems)
-  t.test(`finds ${name}`, async (t) => t.same(await checkFolder(t, { ...fine, ...changes }), [1, [line]]));
+  t.test(`finds ${name}`, async (t) => t.same(await checkFolder(t, { ...fine, ...changes }), [line]));
+
+t.test('the program prints the problems, and its exit code says that there are any', async (t) => {
+  const folder = t.testdir({
+    texts: { 'en.ts': fine.en, 'de.ts': fine.de },
+    pages: { 'page.tsx': fine.page.replace('Parley', 'keys') },
+  });
+  const { status, stdout } = spawnSync(process.execPath, [program, folder], { encoding: 'utf8' });
+  t.same([status, stdout], [1, 'pages/page.tsx:1: "keys" belongs in texts/\n']);
+});
