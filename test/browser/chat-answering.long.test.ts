@@ -54,7 +54,7 @@ t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
     t.notOk(await log.locator('button[type=submit]').isVisible(), 'but not be sent');
     t.notOk(await log.locator('article').nth(2).getByText('Edit', { exact: true }).isVisible());
     await button('Copy reply').click();
-    t.match(await clipboardText(context), 'You said: The first');
+    t.match(await clipboardText(context, page), 'You said: The first');
     await look(t, 'chat-while-answering');
   });
 

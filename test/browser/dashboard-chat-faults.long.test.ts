@@ -230,7 +230,7 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
   await field.press('Enter');
   await text('Trying again sends a new request, which is charged separately.').waitFor();
   await button('Copy reply').click();
-  t.match(await clipboardText(context), /0xx 1xx 2xx/);
+  t.match(await clipboardText(context, page), /0xx 1xx 2xx/);
   const [reason] = await page.getByRole('alert').allTextContents();
   await page.reload();
   await text('0xx 1xx 2xx').waitFor();

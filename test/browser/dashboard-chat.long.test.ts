@@ -124,7 +124,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.notMatch(spoken, /```|\*\*|\|/, 'without the marks of Markdown');
     await text('6 of 8 replies left today').waitFor();
     await button('Copy code').last().click();
-    t.match(await clipboardText(context), /^curl .*'$/);
+    t.match(await clipboardText(context, page), /^curl .*'$/);
     t.equal(await log.locator('img, script').count(), 0);
     await page.evaluate('scrollTo(0, 1e6)');
     await look(t, 'chat-answer');

@@ -31,7 +31,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     await dialog.getByRole('button', { name: /^Copy/ }).click();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await dialog.waitFor({ state: 'detached' });
-    const secret = await clipboardText(context);
+    const secret = await clipboardText(context, page);
     t.match(secret, /^whsec_/);
     await inPanel('No messages in the last 30 days.').waitFor();
     await button('Send a test message').click();

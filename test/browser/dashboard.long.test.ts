@@ -45,7 +45,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = page.getByRole('dialog');
   const heading = (name: string) => page.getByRole('heading', { level: 1, name });
-  const clipboard = () => clipboardText(context);
+  const clipboard = () => clipboardText(context, page);
   const focused = () => page.evaluate<string>('document.activeElement.textContent');
   const chat = (key: string) => client.post('/chat', { message: 'How do I create a key?' }, { key });
 

@@ -77,7 +77,7 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   const block = page.locator('pre').first();
   await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
-  t.equal(await clipboardText(context), await block.textContent(), 'code is copied as it stands');
+  t.equal(await clipboardText(context, page), await block.textContent(), 'code is copied as it stands');
 });
 
 t.test('the documentation and the dashboard are one product', { skip: noDashboard }, async (t) => {
@@ -263,7 +263,7 @@ t.test('samples name the key of the reader', { skip: noDashboard }, async (t) =>
       t.ok(text.startsWith(comment), `${path}: ${language}`);
       await sample.getByRole('button', { name: 'Copy' }).click();
       await sample.getByRole('button', { name: 'Copied' }).waitFor();
-      t.equal(await clipboardText(context), text.slice(comment.length), 'the sample is copied without it');
+      t.equal(await clipboardText(context, page), text.slice(comment.length), 'the sample is copied without it');
     }
   }
   await page.goto(`${HOME}/docs/try`);
@@ -289,7 +289,7 @@ t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
     await said.filter({ hasText: 'Copied the page as Markdown.' }).waitFor();
     const { text } = await client.get(`/${path}.md`);
     t.match(text, /^# /);
-    t.equal(await clipboardText(context), text, path);
+    t.equal(await clipboardText(context, page), text, path);
     t.ok(await page.getByRole('link', { name: 'View as Markdown' }).isVisible(), 'the link stays');
   }
   t.same(complaints, [], 'the policy held');

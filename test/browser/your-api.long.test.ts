@@ -35,7 +35,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
   const statusOf = async (key: string) => (await client.get('/models', { key })).status;
   const copied = async (name: string) => {
     await button(`Copy ${name}`).click();
-    return clipboardText(context);
+    return clipboardText(context, page);
   };
 
   await t.test('base URLs and examples, before there is a key', async (t) => {

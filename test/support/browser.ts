@@ -80,12 +80,14 @@ export async function cookieHeader(context: BrowserContext): Promise<string> {
 /** A site whose pages may read the clipboard: the policy of the service's own pages does not let them. */
 const CLIPBOARD_HOST = 'clipboard.test';
 
-/** What the clipboard of a browser holds that `startBrowser` started. */
-export async function clipboardText(context: BrowserContext): Promise<string> {
-  const page = await context.newPage();
-  await page.goto(`https://${CLIPBOARD_HOST}/`);
-  const text = await (context instanceof WebKitContext ? pasted(page) : readClipboard(page));
-  await page.close();
+/** What the clipboard of a browser holds that `startBrowser` started. The page is in front afterwards. */
+export async function clipboardText(context: BrowserContext, page: Page): Promise<string> {
+  const reader = await context.newPage();
+  await reader.goto(`https://${CLIPBOARD_HOST}/`);
+  const text = await (context instanceof WebKitContext ? pasted(reader) : readClipboard(reader));
+  await reader.close();
+  // Chromium draws a page behind another one once a second.
+  await page.bringToFront();
   return text;
 }
 

@@ -59,7 +59,7 @@ export async function walkThrough(
   /** Takes the key that is shown, as people do, and closes the dialog. */
   const takeKey = async (t: Test): Promise<string> => {
     await button('Copy key').first().click();
-    const key = await clipboardText(context);
+    const key = await clipboardText(context, page);
     t.match(key, RAW_KEY);
     await button('Done').click();
     await dialog.waitFor({ state: 'detached' });
