@@ -4,7 +4,7 @@
  *
  * Without files: every `.test.ts` in `test`; with `--long`, every `.long.test.ts`; with `--runtime`, those of `runtime`.
  * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
- * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run.
+ * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run. `TEST_PROCESSES` is how many processes run files.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -68,6 +68,20 @@ const ofOwnMachine = [
   'test/routes/chat-cancel.test.ts',
   'test/routes/stop-deadline.long.test.ts',
 ];
+/** They take longest, and start first: otherwise, one of them would run alone at the end. */
+const longest = [
+  'test/browser/pages.test.ts',
+  'test/reliability/ceiling.test.ts',
+  'test/upstreams/routing.test.ts',
+  'test/agents/agents.long.test.ts',
+  'test/browser/dashboard-chat-faults.long.test.ts',
+  'test/browser/reference.long.test.ts',
+  'test/reliability/secrets.long.test.ts',
+  'test/snippets/snippets.long.test.ts',
+  'test/snippets/starts.long.test.ts',
+];
+/** Twice as many as CI has processors, because tests spend much of their time waiting. */
+const PROCESSES = 4;
 const started = Date.now();
 
 const args = process.argv.slice(2);
@@ -88,8 +102,7 @@ const { dataDir, description } = await sharedPostgres();
 console.log(`Node ${process.version}, Postgres ${description}`);
 await runFiles(files, report, {
   root,
-  // More than the number of processors, because tests spend half of their time waiting.
-  processes: 3,
+  processes: Number(process.env.TEST_PROCESSES || PROCESSES),
   fileTimeoutMs: files.some(isLong) ? 5_000_000 : 600_000,
   needs: (file) =>
     ofOwnMachine.includes(file) ? 'machine' : ofOwnProcess.includes(file) ? 'process' : 'nothing',
@@ -106,7 +119,8 @@ function testFiles(): string[] {
     .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.test.ts') && !name.includes('/node_modules/'))
-    .sort();
+    .sort()
+    .sort((one, other) => Number(longest.includes(other)) - Number(longest.includes(one)));
   if (!isRuntime) return all.filter((name) => isLong(name) === long);
   return runtime.flatMap((place) => {
     const found = all.filter((name) => name === place || (name.startsWith(place) && !isLong(name)));

@@ -1,9 +1,10 @@
 /**
- * Finds flaky tests: runs them repeatedly while other processes, one per core, keep the CPU busy.
+ * Finds flaky tests: runs them repeatedly on a busy CPU, many files at a time. Other processes, one per core, use what
+ * time is left. If only a few files run, these processes have the same priority as the tests.
  * `make flaky`, `make flaky ROUNDS=5 FILES='test/config.test.ts test/telemetry/logging.test.ts'`. Ends with `N rounds, M failures`.
  */
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, setPriority } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -24,16 +25,24 @@ const burn = `
     if (process.ppid === parent) setImmediate(burn);
   };
   burn();`;
-const burners = Array.from({ length: availableParallelism() }, () =>
+const cores = availableParallelism();
+const burners = Array.from({ length: cores }, () =>
   spawn(process.execPath, ['-e', burn], { stdio: 'ignore' }),
 );
+const LOW_PRIORITY = 10;
+const FILES_PER_CORE = 3;
+if (files.length === 0) for (const { pid } of burners) setPriority(pid, LOW_PRIORITY);
 
 /** Runs the tests once. Returns the files that failed and the names of the failed tests. */
 async function round() {
   const run = spawn(
     process.execPath,
     ['--import=ts-blank-space/register', path.join(root, 'test/run.ts'), ...files],
-    { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TEST_PROCESSES: String(FILES_PER_CORE * cores) },
+    },
   );
   const failed = [];
   const tests = [];
