@@ -1,3 +1,4 @@
+/** The HTTP service: what is registered, in which scope, and in which order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { LocalSlots } from './concurrency/slots.ts';
@@ -5,14 +6,12 @@ import { documentation } from './docs/documentation.ts';
 import { createEngines } from './engines/index.ts';
 import { KeyLookup } from './keys/lookup.ts';
 import { Ledger } from './ledger/ledger.ts';
-import { processId } from './ledger/writer.ts';
 import abortedRequests from './plugins/aborted-requests.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
 import calls from './plugins/calls.ts';
 import clientErrors from './plugins/client-errors.ts';
 import { preflights, varyByOrigin } from './plugins/cors.ts';
-import credentials from './plugins/credentials.ts';
 import deprecation from './plugins/deprecation.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
@@ -21,6 +20,7 @@ import idempotency from './plugins/idempotency.ts';
 import inFlightRequests from './plugins/in-flight-requests.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import measured from './plugins/metrics.ts';
+import credentials from './plugins/misplaced-keys.ts';
 import openapi from './plugins/openapi.ts';
 import operatorGuard from './plugins/operator-guard.ts';
 import pageLimit from './plugins/page-limit.ts';
@@ -72,6 +72,7 @@ import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import webhook from './routes/webhook.ts';
 import { serverOptions } from './server-options.ts';
+import { processId } from './store/leases.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { SharedSlots } from './workers/shared-limits.ts';
 

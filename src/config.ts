@@ -17,7 +17,7 @@ import {
   imagesUpstream,
   type SearchUpstream,
   searchUpstream,
-} from './engines/upstream/from-environment.ts';
+} from './engines/upstream/settings.ts';
 import { ConfigError, type Env, integer, oneOf, parsed, text } from './environment.ts';
 import { type TelemetrySettings, telemetrySettings } from './telemetry/settings.ts';
 import { type Upstreams, upstreamsFile } from './upstreams/load.ts';

@@ -106,3 +106,7 @@ export function anthropicEnvelope(error: ApiError, requestId: string, publicUrl:
     request_id,
   };
 }
+
+/** The error if the account was deleted after its credential was verified. `keyId` null is the web. */
+export const accountGone = (keyId: string | null): ApiError =>
+  keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked');

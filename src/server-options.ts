@@ -1,3 +1,4 @@
+/** Fastify's options, and the limits of the HTTP server. Contract section 6. */
 import type { Server } from 'node:http';
 import type { FastifyHttpOptions, FastifyReply } from 'fastify';
 import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits.ts';

@@ -36,7 +36,7 @@ const runtime = [
   'test/plugins/framing.test.ts',
   'test/plugins/sessions.test.ts',
   'test/reliability/carried-usage.test.ts',
-  'test/reliability/ceiling.test.ts',
+  'test/reliability/ceiling.long.test.ts',
   'test/reliability/large-bodies.test.ts',
   'test/requests/',
   'test/routes/chat-stream.test.ts',
@@ -70,8 +70,8 @@ const ofOwnMachine = [
 ];
 /** They take longest, and start first: otherwise, one of them would run alone at the end. */
 const longest = [
-  'test/browser/pages.test.ts',
-  'test/reliability/ceiling.test.ts',
+  'test/browser/pages.long.test.ts',
+  'test/reliability/ceiling.long.test.ts',
   'test/upstreams/routing.test.ts',
   'test/agents/agents.long.test.ts',
   'test/browser/dashboard-chat-faults.long.test.ts',

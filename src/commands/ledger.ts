@@ -1,7 +1,7 @@
 /** `parley usage` and `parley audit`. Contract sections 2 and 5. */
 import { meters } from '../../schemas/plans.ts';
 import { ceilingsOf } from '../domain/plans.ts';
-import { audit } from '../store/audit.ts';
+import { audit } from '../store/ledger-audit.ts';
 import { readUsageHistory } from '../store/usage-history.ts';
 import { accountOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';

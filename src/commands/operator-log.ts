@@ -1,5 +1,5 @@
 /** `parley operator-log`. Contract section 17. */
-import { toLogEntry } from '../logs/operator-log.ts';
+import { toLogEntry } from '../request-log/operator-log.ts';
 import { listOperatorLog } from '../store/operator-log.ts';
 import { wholeNumber } from './arguments.ts';
 import type { DatabaseCommand, Input } from './command.ts';

@@ -8,8 +8,8 @@ import { wasStopped } from '../domain/stop.ts';
 import { hasOutput, hasReasoning } from '../engines/first-output.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import { type Script, Tally } from '../requests/stream-script.ts';
+import type { History } from '../store/conversation-history.ts';
 import type { Conversation, Owner, Turn } from '../store/conversations.ts';
-import type { History } from '../store/history.ts';
 import { contentOf } from './images.ts';
 
 export type ChatTurn = {

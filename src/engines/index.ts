@@ -1,3 +1,4 @@
+/** Creates the engines that the configuration selects. Contract section 13. */
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Slots } from '../concurrency/slots.ts';

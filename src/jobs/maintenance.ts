@@ -1,4 +1,4 @@
-/** Deletes expired data, and creates the ledger's coming days. Contract sections 9, 10 and 11. */
+/** Deletes expired data, creates the ledger's coming days, and builds missing indexes. Contract sections 9, 10 and 11. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, type Db, mayHaveTakenEffect, wasNotSent } from '../database/client.ts';
 import { buildIndexes } from '../database/indexes.ts';

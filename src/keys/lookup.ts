@@ -1,12 +1,12 @@
-/** Uses the cache while every key change is heard: contract section 3, docs/decisions/0011-the-key-cache.md. */
+/** Looks up API keys: in memory while every key change is heard, else in the database. Contract section 3, decision 0011. */
 import type { Database } from '../database/client.ts';
 import { parseApiKey, sameDigest } from '../domain/api-key.ts';
 import { KeyChanges } from '../store/key-changes.ts';
 import { findSecret, type StoredSecret } from '../store/keys.ts';
 import { Metrics } from '../telemetry/metrics.ts';
+import { type IdentifiedKey, invalidApiKey } from './access.ts';
 import { KeyCache } from './cache.ts';
-import { KeyUses } from './uses.ts';
-import { type IdentifiedKey, invalidApiKey } from './verify.ts';
+import { KeyUses } from './last-use.ts';
 
 type Log = ConstructorParameters<typeof KeyChanges>[2] & ConstructorParameters<typeof KeyUses>[1];
 

@@ -1,9 +1,9 @@
 /** Writes common batches. An account that blocks them gets its own queue until it is idle. Contract section 5. */
 
+import { GroupCommit } from '../concurrency/group-commit.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import { GroupCommit } from './group-commit.ts';
 
 /** A locked row delays a common batch by this much, once. */
 const COMMON_LOCK_TIMEOUT_MS = 200;

@@ -5,12 +5,10 @@
 import type { Db } from '../database/client.ts';
 import { newId } from '../domain/ids.ts';
 import { ceilingOf, limitsTokens, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
-import { ApiError } from '../errors.ts';
-import { accountGone } from '../keys/verify.ts';
+import { ApiError, accountGone } from '../errors.ts';
 import { type ChargeRow, type Decision, findIdempotentRequest } from '../store/ledger.ts';
 import type { UsageReading } from '../store/usage.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type Admission, type Charge, fits, type Replay, type RetryableCharge } from './charge.ts';
 import {
   idempotencyInProgress,
   idempotencyMismatch,
@@ -19,6 +17,7 @@ import {
   retriesExhausted,
 } from './idempotency.ts';
 import { quotaExceeded, tokensExceeded } from './quota.ts';
+import { type Admission, type Charge, fits, type Replay, type RetryableCharge } from './types.ts';
 import type { UnitsInFlight, UnitsOfRequest } from './units-in-flight.ts';
 import type { LedgerWriter } from './writer.ts';
 

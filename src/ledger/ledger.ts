@@ -2,15 +2,20 @@
  * Requests are admitted, by the ledger or from a reading of it. Answers leave once the charge is final. Contract
  * section 5, argued in docs/decisions/0010-the-ledgers-protocol.md.
  */
+
+import { GroupCommit } from '../concurrency/group-commit.ts';
 import type { Database } from '../database/client.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
-import { ApiError } from '../errors.ts';
-import { accountGone } from '../keys/verify.ts';
+import { ApiError, accountGone } from '../errors.ts';
+import { processId } from '../store/leases.ts';
 import type { Settled } from '../store/ledger.ts';
 import { readUsage, type UsageReading } from '../store/usage.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import type { OutageLog } from '../telemetry/outage-log.ts';
 import { Admissions } from './admissions.ts';
+import type { Retry } from './idempotency.ts';
+import { quotaExceeded } from './quota.ts';
+import { settlementOf, storedTokens } from './settlement.ts';
 import {
   type Admission,
   type Charge,
@@ -18,13 +23,9 @@ import {
   type Outcome,
   type Replay,
   type RetryableCharge,
-} from './charge.ts';
-import { GroupCommit } from './group-commit.ts';
-import type { Retry } from './idempotency.ts';
-import { quotaExceeded } from './quota.ts';
-import { settlementOf, storedTokens } from './settlement.ts';
+} from './types.ts';
 import { UnitsInFlight } from './units-in-flight.ts';
-import { LedgerWriter, processId } from './writer.ts';
+import { LedgerWriter } from './writer.ts';
 
 const READ_AT_ONCE = 200;
 const WAITING_READERS = 10_000;

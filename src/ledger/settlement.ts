@@ -4,7 +4,7 @@ import type { Turn } from '../store/conversations.ts';
 import type { ResponseRow, SettlementRow, TurnRow } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
 import type { Prices } from '../upstreams/settings.ts';
-import type { Admission, Outcome } from './charge.ts';
+import type { Admission, Outcome } from './types.ts';
 
 /** Upstreams may report any number. The columns hold four bytes, and so must the sum of both. */
 const MOST_TOKENS = 1_000_000_000;

@@ -1,7 +1,6 @@
-/** Batches, a lease, and outages with unknown outcomes: contract section 5, reliability tests 25, 30, 32, 33 and 35. */
+/** Writes admissions and settlements in batches, holds the lease, and repairs after outages: contract section 5, reliability tests 25, 30, 32, 33 and 35. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
-import { newId } from '../domain/ids.ts';
 import { ceilingsOf, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
 import {
@@ -40,16 +39,6 @@ const DAY_MS = 86_400_000;
 type LedgerWrite = 'admission' | 'settlement';
 
 const unavailable = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
-
-/**
- * The ID of a process. Those of the workers of one service end alike, so that operators see one replica.
- *
- * @param service - 12 hexadecimal digits
- */
-export const processId = (service = ''): string => {
-  const id = newId();
-  return id.slice(0, id.length - service.length) + service;
-};
 
 type Parts = {
   database: Database;

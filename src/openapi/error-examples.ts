@@ -5,7 +5,7 @@ import { type Scope, scopes } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { inMebibytes, payloadTooLarge } from '../bodies/too-large.ts';
 import { ApiError } from '../errors.ts';
-import { insufficientScope } from '../keys/verify.ts';
+import { insufficientScope } from '../keys/access.ts';
 import { quotaExceeded, tokensExceeded } from '../ledger/quota.ts';
 import { rateLimitExceeded } from '../limits/exceeded.ts';
 import { crossSiteRequest } from '../requests/csrf.ts';

@@ -1,9 +1,9 @@
 /** Guards a scope by key or session. An invalid key never falls back to the cookie. Contract sections 1 and 3. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { assertActive, assertMayList, assertScope, invalidApiKey } from '../keys/verify.ts';
+import { assertActive, assertMayList, assertScope, invalidApiKey } from '../keys/access.ts';
 import { acceptSession } from '../requests/accept-session.ts';
-import { keyCredential, missingCredentials } from '../requests/authorization.ts';
+import { keyCredential, missingCredentials } from '../requests/credentials.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
 import { acceptOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';

@@ -5,10 +5,10 @@
 import cors from '@fastify/cors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { GroupCommit } from '../concurrency/group-commit.ts';
 import { isListable } from '../domain/origins.ts';
 import { isOwnOrigin } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
-import { GroupCommit } from '../ledger/group-commit.ts';
 import { rateHeaderNames } from '../rate-headers.ts';
 import { ownAddress } from '../requests/csrf.ts';
 import { listedOrigins, ORIGINS_AT_ONCE } from '../store/origins.ts';

@@ -5,8 +5,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { Drain } from '../concurrency/drain.ts';
 import { ApiError } from '../errors.ts';
+import { Drain } from '../requests/drain.ts';
 
 /** How often idle connections are closed during shutdown. */
 const SWEEP_MS = 100;

@@ -2,7 +2,7 @@
 import fp from 'fastify-plugin';
 import type { Database } from '../database/client.ts';
 import { InFlightRequests } from '../requests/in-flight.ts';
-import { RunningRequests } from '../requests/running.ts';
+import { RunningRequests } from '../requests/stoppable-requests.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,4 +1,4 @@
-/** Per-minute limits and their headers, by account or, without a known credential, by address. Contract section 5. */
+/** Limits on requests, refunds, and sign-ins, and their headers, by account or, without a known credential, by address. Contract section 5. */
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';

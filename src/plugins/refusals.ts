@@ -1,6 +1,6 @@
 /** Counts refused requests for the request log, except charged ones, which the ledger records. Contract section 5. */
 import fp from 'fastify-plugin';
-import { isCountedStatus, Refusals } from '../logs/refusals.ts';
+import { isCountedStatus, Refusals } from '../request-log/refusals.ts';
 import type { Caller } from '../requests/caller.ts';
 import { toApiError } from '../requests/errors.ts';
 

@@ -1,3 +1,4 @@
+/** What requests use of the process, as properties of the app. */
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Slots } from '../concurrency/slots.ts';

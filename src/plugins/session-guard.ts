@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
 import { acceptSession } from '../requests/accept-session.ts';
-import { hasBearer } from '../requests/authorization.ts';
+import { hasBearer } from '../requests/credentials.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
 import { restoreSession } from './sessions.ts';
 

@@ -4,8 +4,8 @@
  */
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { Drain } from '../concurrency/drain.ts';
 import type { Config } from '../config.ts';
+import { Drain } from '../requests/drain.ts';
 import { Channel } from '../workers/channel.ts';
 import { GatheredMetrics, type MetricSource } from '../workers/gathered-metrics.ts';
 import type { PrimaryMethods, ReadyFacts, WorkerMethods } from '../workers/methods.ts';

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
-import type { Admission, Outcome } from '../ledger/charge.ts';
+import type { Admission, Outcome } from '../ledger/types.ts';
 import type { Slot } from '../limits/calls.ts';
 import { brokenOff, isOurFailure, staysCharged, stillCharged } from './charged-errors.ts';
 import { type Cost, reservedTokens } from './cost.ts';

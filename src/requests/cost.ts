@@ -1,6 +1,12 @@
 /** What a request can cost, before it is admitted. Contract sections 5 and 15. */
 import type { FastifyRequest } from 'fastify';
 import { limitsTokens } from '../domain/plans.ts';
+import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
+import type { ResolvedModel } from '../engines/models.ts';
+import type { CompletionInput, EmbeddingInput, SaidRequest } from '../engines/types.ts';
+import { outputLimit } from '../engines/upstream/output-limit.ts';
+import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
+import type { Outcome } from '../ledger/types.ts';
 import {
   embeddedBound,
   likelyTokens,
@@ -9,13 +15,7 @@ import {
   promptBound,
   promptSize,
   tokensBound,
-} from '../domain/token-bound.ts';
-import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
-import type { ResolvedModel } from '../engines/models.ts';
-import type { CompletionInput, EmbeddingInput, SaidRequest } from '../engines/types.ts';
-import { outputLimit } from '../engines/upstream/output-limit.ts';
-import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
-import type { Outcome } from '../ledger/charge.ts';
+} from './token-bound.ts';
 
 export type Cost = {
   /** Charged all or nothing. */

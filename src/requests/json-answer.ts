@@ -1,5 +1,6 @@
+/** Delivers the result of a charge as JSON. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Outcome } from '../ledger/charge.ts';
+import type { Admission, Outcome } from '../ledger/types.ts';
 import { runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import { serialised } from './replay.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Replay } from '../ledger/charge.ts';
+import type { Replay } from '../ledger/types.ts';
 
 export function serialised(reply: FastifyReply, value: unknown): string {
   const serialise =

@@ -1,8 +1,9 @@
+/** Delivers the result of a charge as server-sent events. Contract sections 5 and 7. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Stop } from '../domain/stop.ts';
 import { firstOutput } from '../engines/first-output.ts';
 import type { CompletionChunk } from '../engines/types.ts';
-import type { Admission } from '../ledger/charge.ts';
+import type { Admission } from '../ledger/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import type { EventStream } from './event-stream.ts';

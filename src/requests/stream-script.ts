@@ -2,7 +2,7 @@
 import type { CompletionChunk, CompletionInput, CompletionResult } from '../engines/types.ts';
 import { type AnswerTokens, charactersOf, estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
-import type { Outcome } from '../ledger/charge.ts';
+import type { Outcome } from '../ledger/types.ts';
 
 /** How a route turns an answer into events. */
 export type Script = {

@@ -5,7 +5,7 @@ import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
-import { fromFirstQuestion, historyBudget, noHistory } from '../conversations/history.ts';
+import { fromFirstQuestion, historyBudget, noHistory } from '../conversations/history-budget.ts';
 import {
   assertTakesImages,
   checkImages,
@@ -22,6 +22,7 @@ import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
+import { type History, type HistoryBudget, readHistory } from '../store/conversation-history.ts';
 import {
   type Conversation,
   findConversation,
@@ -29,7 +30,6 @@ import {
   type MessagePlace,
   type Owner,
 } from '../store/conversations.ts';
-import { type History, type HistoryBudget, readHistory } from '../store/history.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   async function continued(owner: Owner, id: string | undefined): Promise<Conversation | undefined> {

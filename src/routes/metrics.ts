@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { isLoopback } from '../limits/address.ts';
-import { bearerCredential } from '../requests/authorization.ts';
+import { bearerCredential } from '../requests/credentials.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 

@@ -10,9 +10,9 @@ import {
   RequestLogQuery,
 } from '../../schemas/request-log.ts';
 import { ApiError } from '../errors.ts';
-import { logAsCsv, logAsJson } from '../logs/export.ts';
-import { filterFrom } from '../logs/filter.ts';
-import { readLogPage } from '../logs/page.ts';
+import { logAsCsv, logAsJson } from '../request-log/export.ts';
+import { filterFrom } from '../request-log/filter.ts';
+import { readLogPage } from '../request-log/page.ts';
 import type { LogFilter } from '../store/request-log.ts';
 import { listKeyLabels } from '../store/usage-history.ts';
 

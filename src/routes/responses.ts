@@ -21,7 +21,7 @@ import { wasStopped } from '../domain/stop.ts';
 import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
-import type { Outcome } from '../ledger/charge.ts';
+import type { Outcome } from '../ledger/types.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';

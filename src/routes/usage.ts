@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
 import { includes, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
-import { accountGone } from '../keys/verify.ts';
+import { accountGone } from '../errors.ts';
 import { nextReset } from '../ledger/quota.ts';
 import type { UsageReading } from '../store/usage.ts';
 

@@ -1,7 +1,19 @@
+/** The leases of the processes that use the database. Contract section 5. */
 import { sql } from 'drizzle-orm';
+import { newId } from '../domain/ids.ts';
 
 /** Characters at the end of a process ID that the workers of one service have in common. */
 const SERVICE_DIGITS = 12;
+
+/**
+ * The ID of a process. Those of the workers of one service end alike, so that operators see one replica.
+ *
+ * @param service - 12 hexadecimal digits
+ */
+export const processId = (service = ''): string => {
+  const id = newId();
+  return id.slice(0, id.length - service.length) + service;
+};
 
 /** How many services use the database now: the workers of one service count as one. */
 export const serviceCount = sql`

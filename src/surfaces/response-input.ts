@@ -1,8 +1,9 @@
 /** Translates the input items of the Responses API to messages. Contract section 14. */
-import { flatName } from '../domain/tool-names.ts';
+
 import { addStep } from '../engines/message-steps.ts';
 import { detailOf, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { moveFiles } from '../engines/tool-files.ts';
+import { flatName } from '../engines/tool-names.ts';
 import { isObject, type JsonObject, stringIn } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 

@@ -1,5 +1,5 @@
 /** Tools of the Responses API, as functions that any model can call. Contract section 14. */
-import { flatName } from '../domain/tool-names.ts';
+import { flatName } from '../engines/tool-names.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 
 /** A tool as the client named it. */

@@ -4,7 +4,7 @@ import { wasStopped } from '../domain/stop.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
-import type { Outcome } from '../ledger/charge.ts';
+import type { Outcome } from '../ledger/types.ts';
 import { type Script, Tally } from '../requests/stream-script.ts';
 import { AnswerBlocks, type BlockWriter } from './answer-blocks.ts';
 

@@ -7,7 +7,7 @@ import { type Database, type Db, openDatabase, rowsOf } from '../../src/database
 import { defaultPlans } from '../../src/domain/plans.ts';
 import { jobNames, Maintenance } from '../../src/jobs/maintenance.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { purgeDeletedAccounts } from '../../src/store/purge.ts';
 import { shiftClock } from '../support/clock.ts';
 import { fill, tablesOf } from '../support/fill.ts';

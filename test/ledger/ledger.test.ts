@@ -4,9 +4,9 @@ import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
-import type { Charge } from '../../src/ledger/charge.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { audit } from '../../src/store/audit.ts';
+import type { Charge } from '../../src/ledger/types.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { silentLog } from '../support/ledger.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
 

@@ -5,9 +5,9 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../../src/database/client.ts';
-import type { Admission } from '../../src/ledger/charge.ts';
-import { audit } from '../../src/store/audit.ts';
+import type { Admission } from '../../src/ledger/types.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { admitInLedger, failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 
 const MIB = 1024 * 1024;

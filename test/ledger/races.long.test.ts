@@ -4,8 +4,8 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import {
   admitInLedger,
   failure,

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { type Db, rowsOf } from '../../src/database/client.ts';
-import type { Admission, Replay } from '../../src/ledger/charge.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { audit } from '../../src/store/audit.ts';
+import type { Admission, Replay } from '../../src/ledger/types.ts';
 import { settleCharges } from '../../src/store/ledger.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { failure, newLedger, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 
 const unavailable = { code: 'serviceUnavailable' };

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import type { Client, Owner } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { readOverview } from '../../src/store/overview.ts';
 import { fill, tablesOf } from '../support/fill.ts';
 import { startCluster } from '../support/replicas.ts';

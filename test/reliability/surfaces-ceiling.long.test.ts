@@ -2,7 +2,7 @@
 import postgres from 'postgres';
 import t from 'tap';
 import { openDatabase } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
 import { surfaces } from '../support/surfaces.ts';

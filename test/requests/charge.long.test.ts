@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { openDatabase, rowsOf } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { openStream } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
 import { freshDatabase, onEachDatabase, plansFile, startTestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 // A client gets no more than it is charged for: contract sections 5, 7 and 10, reliability tests 62, 64 and 65.
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import type { ServerEvent } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';

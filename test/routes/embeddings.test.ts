@@ -1,6 +1,6 @@
 // POST /embeddings, and a meter that a plan need not include. Contract sections 5 and 14.
 import t from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { lastCharge } from '../support/spending.ts';
 import { startUpstream } from '../support/upstream/client.ts';

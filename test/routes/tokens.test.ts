@@ -1,6 +1,6 @@
 // The daily limit of tokens, as clients, upstreams, and operators see it. Contract section 15.
 import t, { type Test } from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import type { Owner } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { chatSurface, surfaces } from '../support/surfaces.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { openStream } from '../support/event-reader.ts';
 import type { Body, Owner } from '../support/http.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { openDatabase } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import type { Body } from './http.ts';
 
 /** What a client knows of a request. `status` is missing where the connection ended without an answer. */

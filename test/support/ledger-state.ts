@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { openDatabase } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 
 /** Waits until no charge is open. Returns how long that took; fails after `withinMs`. */
 export async function settled(databaseUrl: string, withinMs: number): Promise<number> {

@@ -1,6 +1,6 @@
 // Upstreams behind packages of the AI SDK, on every surface: one charge per request, and nothing told of the upstream.
 import t from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
 import { surfaces } from '../support/surfaces.ts';

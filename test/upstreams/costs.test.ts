@@ -1,7 +1,7 @@
 // Prices of upstreams: what requests cost the operator, exact in the log and by day, and hidden from owners.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import type { Body } from '../support/http.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { onEachDatabase } from '../support/service.ts';

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import { Gate } from '../support/gate.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';

@@ -1,6 +1,6 @@
 // Embeddings and images in the operator's file: fail-over, units, plans, prices, and models asked for elsewhere.
 import t from 'tap';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/store/ledger-audit.ts';
 import type { Body } from '../support/http.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';

@@ -1,9 +1,10 @@
 /** Requests to Anthropic's Messages API. Contract section 15. */
-import { plainCallId } from '../../domain/tool-names.ts';
+
 import { stepsOf } from '../message-steps.ts';
 import { MESSAGES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
 import { reminderOf } from '../system-messages.ts';
 import { ownContent, resultContent } from '../tool-files.ts';
+import { plainCallId } from '../tool-names.ts';
 import { isObject, type JsonObject, parseJson, present, stringIn } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
 import {

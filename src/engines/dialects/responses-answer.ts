@@ -1,8 +1,9 @@
 /** Answers of OpenAI's Responses API as chat completions. Contract section 15. */
-import { flatName } from '../../domain/tool-names.ts';
+
 import { messageOf } from '../message-steps.ts';
 import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
 import { beginText, chatAnnotation, chatLogprobs, objectsIn } from '../text-details.ts';
+import { flatName } from '../tool-names.ts';
 import { refusalError } from '../upstream/errors.ts';
 import { isObject, type JsonObject, parseJson, stringIn, textWithin, wholeNumber } from '../upstream/json.ts';
 import { reasonOf } from '../upstream/problems.ts';

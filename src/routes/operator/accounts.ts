@@ -18,8 +18,8 @@ import { assertAcceptable } from '../../domain/password-rules.ts';
 import { hashPassword } from '../../domain/passwords.ts';
 import { newPassword } from '../../domain/random-password.ts';
 import { ApiError } from '../../errors.ts';
-import { readLogPage } from '../../logs/page.ts';
 import { actingOperator } from '../../plugins/operator-guard.ts';
+import { readLogPage } from '../../request-log/page.ts';
 import { type Account, findAccount } from '../../store/accounts.ts';
 import { costsOfAccount, countOfAccount, listAccounts } from '../../store/operator.ts';
 import {

@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../../schemas/common.ts';
 import { OperatorLog, OperatorLogFile, OperatorLogQuery } from '../../../schemas/operator-log.ts';
 import { decodeCursor, pageOf } from '../../domain/cursor.ts';
-import { operatorLogLines, toLogEntry } from '../../logs/operator-log.ts';
+import { operatorLogLines, toLogEntry } from '../../request-log/operator-log.ts';
 import { listOperatorLog } from '../../store/operator-log.ts';
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;

@@ -1,4 +1,4 @@
-/** A charge of the ledger, from its admission to its outcome. Contract section 5. */
+/** The types of a charge, from its admission to its outcome. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import type { RequestDetails } from '../database/tables.ts';
 import type { Unreported } from '../engines/upstream/usage.ts';

@@ -1,5 +1,5 @@
-/** The history of a conversation. Contract section 7. */
-import type { History, HistoryBudget } from '../store/history.ts';
+/** How much of a conversation's history is sent to the model. Contract section 7. */
+import type { History, HistoryBudget } from '../store/conversation-history.ts';
 
 /** Without a known context window. */
 const DEFAULT_CHARACTERS = 48_000;

@@ -1,4 +1,4 @@
-/** Decides what a Bearer credential may do. Contract section 3. */
+/** Decides what a key may do. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError } from '../errors.ts';
 import type { StoredSecret } from '../store/keys.ts';
@@ -12,10 +12,6 @@ export type IdentifiedKey = Pick<
   isRevoked: boolean;
   isExpired: boolean;
 };
-
-/** The error if the account was deleted after its credential was verified. `keyId` null is the web. */
-export const accountGone = (keyId: string | null): ApiError =>
-  keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked');
 
 /** The key itself is active, and works again once the operator resumes the account. */
 export const keyOfSuspendedAccount = (): ApiError =>

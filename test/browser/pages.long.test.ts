@@ -263,7 +263,11 @@ t.test('samples name the key of the reader', { skip: noDashboard }, async (t) =>
       t.ok(text.startsWith(comment), `${path}: ${language}`);
       await sample.getByRole('button', { name: 'Copy' }).click();
       await sample.getByRole('button', { name: 'Copied' }).waitFor();
-      t.equal(await clipboardText(context, page), text.slice(comment.length), 'the sample is copied without it');
+      t.equal(
+        await clipboardText(context, page),
+        text.slice(comment.length),
+        'the sample is copied without it',
+      );
     }
   }
   await page.goto(`${HOME}/docs/try`);

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
-import { REFUSALS_AT_MOST, Refusals } from '../../src/logs/refusals.ts';
+import { REFUSALS_AT_MOST, Refusals } from '../../src/request-log/refusals.ts';
 import { WEB_KEY } from '../../src/store/usage-history.ts';
 import { shiftClock } from '../support/clock.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';

@@ -1,5 +1,4 @@
 /** Notes key uses, and writes them once a second, off the request path. Contract section 2, `last_used_at`. */
-
 import { FlushTimer } from '../concurrency/flush-timer.ts';
 import type { Db } from '../database/client.ts';
 import { type KeyId, recordKeyUses } from '../store/keys.ts';

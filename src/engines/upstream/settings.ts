@@ -1,8 +1,6 @@
-/** The settings of the upstreams: their URLs, keys, and models. Contract section 13. */
-
+/** The variables `CHAT_*`, `IMAGES_*`, `EMBEDDINGS_*`, and `SEARCH_*`: URLs, keys, and models. Contract section 13. */
 import { ConfigError, type Env, oneOf, parsed, text } from '../../environment.ts';
-import { type DialectKind, dialectKinds } from '../../upstreams/schema.ts';
-import { dialects } from '../dialects/index.ts';
+import { apis, type DialectKind, dialectKinds } from '../../upstreams/schema.ts';
 import { type ModelMap, type NamedModel, parseModelMap } from './model-map.ts';
 
 export type ChatUpstream = Readonly<{
@@ -54,7 +52,7 @@ function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES' | 'EMBEDDINGS'): 
 
 export function chatUpstream(env: Env): ChatUpstream | undefined {
   const kind = oneOf(env, 'CHAT_KIND', dialectKinds, 'openai');
-  const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', dialects[kind].path);
+  const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', apis[kind].path);
   if (url === undefined) return refuseWithoutUrl(env, 'CHAT');
   return {
     url,

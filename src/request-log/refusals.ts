@@ -1,5 +1,4 @@
-/** Counts are written once a second, and dropped if that fails: refusals must stay cheap. Contract section 5. */
-
+/** Counts refused requests. Writes the counts once a second, and drops them if that fails: refusals must stay cheap. Contract section 5. */
 import { FlushTimer } from '../concurrency/flush-timer.ts';
 import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
