@@ -1,4 +1,7 @@
-/** The environment, read once and validated: contract section 13. Nothing else reads `process.env`. */
+/**
+ * The environment, read once and validated: contract section 13. Outside this file, only commands that run without a
+ * valid configuration and `workers/name.ts` read `process.env`.
+ */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseChatFields } from './domain/completion-fields.ts';

@@ -34,8 +34,7 @@ type Furnished = { owner: Owner; ids: Record<string, string> };
 async function furnish(client: Client, owner: Owner): Promise<Record<string, string>> {
   const { cookie } = owner;
   await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie });
-  const scopes = ['chat', 'images', 'search', 'usage', 'models'];
-  const { id: keyId } = await client.createKey({ cookie }, { scopes });
+  const { id: keyId } = await client.createKey({ cookie });
   const rotated = await client.post(`/keys/${keyId}/rotate`, { grace_seconds: 3600 }, { cookie });
   const { key } = rotated.body;
   const { body: reply } = await client.post('/chat', { message: 'What is a scope?' }, { key });

@@ -1,6 +1,7 @@
 // What a model says of its texts and of its end reaches clients of its own API as it said it, whole and streamed, and clients
 // of other APIs as far as they can say it. Contract sections 14 and 15.
 import t, { type Test } from 'tap';
+import { type DialectKind, dialectKinds } from '../../src/upstreams/schema.ts';
 import { eventsOf } from '../support/event-reader.ts';
 import type { Body, Client } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
@@ -135,7 +136,7 @@ const answers = {
   full: anthropicAnswer({ stop_reason: 'model_context_window_exceeded' }),
   'openai-responses': { whole: response, stream: responseEvents },
   openai: { whole: completion, stream: chunks },
-};
+} satisfies Record<DialectKind, unknown> & Record<string, unknown>;
 type Name = keyof typeof answers;
 const names = Object.keys(answers) as Name[];
 
@@ -150,7 +151,7 @@ async function startModels(t: Test) {
     calls[name] = server.calls;
     urls[name] = server.url;
   }
-  const kindOf = (name: Name) => (name.startsWith('openai') ? name : 'anthropic');
+  const kindOf = (name: Name) => dialectKinds.find((kind) => kind === name) ?? 'anthropic';
   const { env } = upstreamsFile({
     upstreams: names.map((name) => ({ name, kind: kindOf(name), url: urls[name] })),
     models: names.map((name) => ({ name, targets: [{ upstream: name, model: 'theirs' }] })),

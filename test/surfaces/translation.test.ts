@@ -32,6 +32,7 @@ import { responseWriter } from '../../src/surfaces/response-events.ts';
 import { completionInput, inputItems, type ResponseBody } from '../../src/surfaces/response-request.ts';
 import { ResponseTools } from '../../src/surfaces/response-tools.ts';
 import type { SurfaceWriter } from '../../src/surfaces/surface-script.ts';
+import type { DialectKind } from '../../src/upstreams/schema.ts';
 import {
   type Options,
   options,
@@ -136,7 +137,7 @@ const upstreams = {
       asked: resultFilesInMessages,
     },
   },
-} as const;
+} as const satisfies Record<DialectKind, unknown>;
 const kinds = Object.keys(upstreams) as (keyof typeof upstreams)[];
 
 for (const [surface, translate] of Object.entries(surfaces))

@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/ledger-audit.ts';
+import type { DialectKind } from '../../src/upstreams/schema.ts';
 import { Gate } from '../support/gate.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -14,8 +15,13 @@ import type { Settings } from '../support/upstream/settings.ts';
 import { wireServer } from '../support/upstream/wire.ts';
 import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
-const upstreams = await Promise.all([startUpstream(), startUpstream(), startUpstream()]);
-const kinds = ['openai', 'anthropic', 'openai-responses'] as const;
+const ofKind = {
+  openai: await startUpstream(),
+  anthropic: await startUpstream(),
+  'openai-responses': await startUpstream(),
+} satisfies Record<DialectKind, unknown>;
+const kinds = Object.keys(ofKind);
+const upstreams = Object.values(ofKind);
 t.teardown(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -333,7 +339,7 @@ t.test('a target that dies under load costs clients nothing', { timeout: 0 }, as
       const worker = async () => {
         while (left > 0) {
           left -= 1;
-          if (left === Math.floor(total * 0.75)) await upstreams[0].configure(death);
+          if (left === Math.floor(total * 0.75)) await ofKind.openai.configure(death);
           const body = { message: 'Hi', model: death.fault, stream: left % 2 === 0 };
           const name = crypto.randomUUID();
           const key = keys[left % keys.length] ?? '';
@@ -375,11 +381,11 @@ t.test('a target that works again takes all its requests after one probe', async
     await gate.pass();
     return { body: completion };
   });
-  const file = several([{ ...upstreams[0], url }, upstreams[1]]);
+  const file = several([{ ...ofKind.openai, url }, ofKind.anthropic]);
   const [first, second] = file.models[0]?.targets ?? [];
   const models = [{ ...file.models[0], targets: [first, { ...second, order: 2 }] }];
   const { env } = upstreamsFile({ ...file, models });
-  await upstreams[1].reset();
+  await ofKind.anthropic.reset();
   onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
     const { client } = service;
     const owners = [await client.signUp(), await client.signUp()];

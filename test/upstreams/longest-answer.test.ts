@@ -1,5 +1,6 @@
 // Whose tokens are limited, the upstream is told the longest answer: every kind, on every surface. Contract section 15.
 import t from 'tap';
+import type { DialectKind } from '../../src/upstreams/schema.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { KEY } from '../support/upstream/engine.ts';
@@ -51,7 +52,7 @@ const dialects = {
     ...{ whole: anthropicMessage, stream: eventText(anthropicEvents as never) },
     limitIn: (body: Body) => body.max_tokens,
   },
-} as const;
+} as const satisfies Record<DialectKind, unknown>;
 const kinds = Object.keys(dialects) as (keyof typeof dialects)[];
 
 t.test('the longest answer is always sent', async (t) => {

@@ -61,7 +61,6 @@ const oneSystemMessage: Concession = {
 };
 
 export const completionsDialect: Dialect = {
-  language: 'completions',
   path: apis.openai.path,
   modelsPath: '/models',
   takesChoices: true,

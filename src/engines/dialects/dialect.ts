@@ -29,8 +29,8 @@ export type EventReader = {
 };
 
 export type Dialect = {
-  /** Of requests that pass through. */
-  language: SaidRequest['language'] | 'completions';
+  /** Of the requests that pass through, if their API is not chat completions. */
+  language?: SaidRequest['language'];
   path: string;
   /** Headers of every request, with the upstream's key. Defaults to a bearer token. */
   keyHeaders?(apiKey: string | undefined): Readonly<Record<string, string>>;

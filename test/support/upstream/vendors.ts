@@ -2,23 +2,25 @@
  * The honest answers of the test upstream in the published formats of two other APIs: Anthropic's Messages API and OpenAI's
  * Responses API. Text only.
  */
+import type { DialectKind } from '../../../src/upstreams/schema.ts';
 import { type ChatBody, replyTo } from './replies.ts';
 import type { Settings } from './settings.ts';
 
 type Json = Record<string, unknown>;
-export type Vendor = 'anthropic' | 'openai-responses';
+export type Vendor = Exclude<DialectKind, 'openai'>;
 export type VendorEvent = { name: string; data: string; isText: boolean };
 
-/** Undefined for chat completions. */
-export function vendorOf(path: string): Vendor | undefined {
-  if (path.endsWith('/messages')) return 'anthropic';
-  return path.endsWith('/responses') ? 'openai-responses' : undefined;
-}
+type Api = {
+  path: string;
+  /** A body as one of chat completions, as far as the reply depends on it. */
+  chatBody(body: Json): ChatBody;
+  /** The whole answer. */
+  answer(body: ChatBody, text: string, usage: Json, finishReason: string): Json;
+  /** The events of a stream. */
+  events(body: ChatBody, settings: Settings): Iterator<VendorEvent>;
+};
 
-/** A body as one of chat completions, as far as the reply depends on it. */
-export function chatBodyOf(vendor: Vendor, { tools: _tools, ...body }: Json): ChatBody {
-  if (vendor === 'anthropic') return body as ChatBody;
-  const { input, max_output_tokens: limit, ...rest } = body;
+function chatBodyOfResponse({ input, max_output_tokens: limit, ...rest }: Json): ChatBody {
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : (input as Json[]);
   return { ...rest, messages: items, ...(limit !== undefined && { max_tokens: limit }) } as ChatBody;
 }
@@ -94,14 +96,34 @@ function* responseEvents(body: ChatBody, settings: Settings): Generator<VendorEv
   yield event(name, { response: endedResponse(body, said, usage, finishReason) });
 }
 
-/** The events of a stream. */
-export const vendorEvents = (vendor: Vendor, body: ChatBody, settings: Settings): Iterator<VendorEvent> =>
-  (vendor === 'anthropic' ? messageEvents : responseEvents)(body, settings);
+const apis: Readonly<Record<Vendor, Api>> = {
+  anthropic: {
+    path: '/messages',
+    chatBody: (body) => body as ChatBody,
+    answer: (body, text, usage, finishReason) =>
+      messageOf(body, text, tokensOf(usage), stopReasonOf(finishReason)),
+    events: messageEvents,
+  },
+  'openai-responses': {
+    path: '/responses',
+    chatBody: chatBodyOfResponse,
+    answer: endedResponse,
+    events: responseEvents,
+  },
+};
 
-/** The whole answer. */
+/** Undefined for chat completions. */
+export const vendorOf = (path: string): Vendor | undefined =>
+  (Object.keys(apis) as Vendor[]).find((vendor) => path.endsWith(apis[vendor].path));
+
+export const chatBodyOf = (vendor: Vendor, { tools: _tools, ...body }: Json): ChatBody =>
+  apis[vendor].chatBody(body);
+
+export const vendorEvents = (vendor: Vendor, body: ChatBody, settings: Settings): Iterator<VendorEvent> =>
+  apis[vendor].events(body, settings);
+
 export function vendorAnswer(vendor: Vendor, body: ChatBody, settings: Settings): Json {
   const { finishReason, pieces, usage } = replyTo(body, settings);
   const text = [...pieces].join('');
-  if (vendor === 'openai-responses') return endedResponse(body, text, usage, finishReason);
-  return messageOf(body, text, tokensOf(usage), stopReasonOf(finishReason));
+  return apis[vendor].answer(body, text, usage, finishReason);
 }
