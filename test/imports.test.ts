@@ -12,8 +12,8 @@ const layers = [...page.matchAll(/^\| (`[^|]+`) \|/gm)]
   .map((code) => code.replaceAll('`', ''))
   .filter((name) => name.startsWith('src/') || name === 'schemas/');
 
-const layerOf = (file: string) =>
-  layers.findIndex((layer) => (layer.endsWith('/') ? file.startsWith(layer) : file === layer));
+const isIn = (layer: string, file: string) => (layer.endsWith('/') ? file.startsWith(layer) : file === layer);
+const layerOf = (file: string) => layers.findIndex((layer) => isIn(layer, file));
 
 const sources = ['src', 'schemas'].flatMap((folder) =>
   fs
