@@ -314,7 +314,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     t.equal(await chartKey.inputValue(), '', 'a filter of the log leaves the chart as it is');
   });
 
-  await t.test('after midnight UTC, the chart ends with the new day', async (t) => {
+  await t.test('after midnight UTC, the charts end with the new day', async (t) => {
     await page.clock.install();
     await page.goto(`${HOME}/usage`);
     await button(/^Details for/)
@@ -331,6 +331,16 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await button('Previous day').click();
     await text(`${dayIn(0)} (UTC): 2 chat replies`).waitFor();
     t.pass('yesterday is yesterday');
+
+    await page.goto(`${HOME}/your-api`);
+    const requestsOn = (day: string) =>
+      page.locator(`input[aria-label*="with Website"][aria-valuetext^="${day}:"]`);
+    await requestsOn('Today').press('ArrowLeft');
+    await requestsOn(dayIn(0)).waitFor();
+    await shiftClock(database.db, '2 days');
+    await page.clock.fastForward(24 * 3600 * 1000);
+    await requestsOn(dayIn(1)).waitFor();
+    t.pass('also on the page with the keys');
   });
   t.same(complaints, []);
 });

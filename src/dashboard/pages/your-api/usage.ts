@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import { type Meter, meterNames, untilNextDay } from '../../api/usage.ts';
+import { type Meter, meterNames, untilNextDay, useUsage } from '../../api/usage.ts';
 
 export const DAYS = 7;
 
@@ -34,11 +34,14 @@ function byKey({ data }: Schemas['UsageHistory']): DaysOfKey {
   return (id) => keys.get(id) ?? unused();
 }
 
-export const useUsageOfKeys = () =>
-  useQuery({
+export function useUsageOfKeys() {
+  // Renders once today's usage is known, and with it when the day ends.
+  useUsage();
+  return useQuery({
     queryKey: ['usage', 'history', DAYS],
     queryFn: ({ signal }) =>
       ok(api.GET('/api/v1/usage/history', { params: { query: { days: DAYS } }, signal })),
     select: byKey,
     refetchInterval: untilNextDay,
   });
+}
