@@ -189,6 +189,17 @@ t.test('pins', { skip: noDashboard }, async (t) => {
   t.equal(await width(), 288);
   await page.setViewportSize({ width: 1279, height: 800 });
   t.equal(await width(), 224);
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  await t.test('how long ago they were used changes while the page is open', async (t) => {
+    await page.clock.install();
+    await client.post('/chat', { message: 'Four' }, { cookie });
+    await page.reload();
+    await list.getByRole('link', { name: /^Four just now$/ }).waitFor();
+    await page.clock.fastForward('02:05');
+    await list.getByRole('link', { name: /^Four [2-9] minutes ago$/ }).waitFor();
+    t.pass('without anything else that changes');
+  });
   t.same(complaints, [], 'nothing in the console');
 });
 

@@ -1,5 +1,7 @@
-// Relative times count calendar days in the reader's time zone, not periods of 24 hours.
+// Relative times count calendar days in the reader's time zone, not periods of 24 hours, and change while they are shown.
+import { mock } from 'node:test';
 import t from 'tap';
+import { everyMinute } from '../../src/dashboard/ui/minutes.ts';
 
 // Not a literal, because the dashboard is compiled with the types of the DOM, and tests are not.
 const file = new URL('../../src/dashboard/ui/relative-time.ts', import.meta.url).href;
@@ -55,5 +57,32 @@ t.test('months and years', (t) => {
   t.equal(shown('UTC', now, '2026-04-10T12:00:00Z'), 'in 1 month');
   t.equal(shown('UTC', now, '2025-12-10T12:00:00Z'), '3 months ago');
   t.equal(shown('UTC', now, '2028-03-10T12:00:00Z'), 'in 2 years');
+  t.end();
+});
+
+t.test('one timer for all that are on the page, and none without them', (t) => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const starts = mock.method(globalThis, 'setInterval');
+  const ends = mock.method(globalThis, 'clearInterval');
+  t.teardown(() => mock.restoreAll());
+  const timers = () => [starts.mock.callCount(), ends.mock.callCount()];
+  const calls: string[] = [];
+  const [endFirst, endSecond] = ['first', 'second'].map((name) => everyMinute(() => calls.push(name)));
+  mock.timers.tick(59_999);
+  t.same(calls, []);
+  mock.timers.tick(1);
+  t.same(calls, ['first', 'second']);
+  endFirst?.();
+  mock.timers.tick(60_000);
+  t.same(calls, ['first', 'second', 'second']);
+  t.same(timers(), [1, 0]);
+  endSecond?.();
+  t.same(timers(), [1, 1]);
+  const endThird = everyMinute(() => calls.push('third'));
+  mock.timers.tick(60_000);
+  t.equal(calls.at(-1), 'third');
+  endThird();
+  t.same(timers(), [2, 2]);
   t.end();
 });

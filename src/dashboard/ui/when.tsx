@@ -1,5 +1,7 @@
 /** A relative time, with the exact one on hover and in `datetime`. */
+import { useSyncExternalStore } from 'react';
 import { perLanguage } from '../texts/language.ts';
+import { everyMinute } from './minutes.ts';
 import { relativeTime } from './relative-time.ts';
 
 const dates = (options: Intl.DateTimeFormatOptions) =>
@@ -15,7 +17,11 @@ export const exactTime = (at: string): string => exact().format(new Date(at));
 export const isUtc = (at: string): boolean => new Date(at).getTimezoneOffset() === 0;
 export const dayOf = (at: string): string => day().format(new Date(at));
 
+const minute = (): number => Math.floor(Date.now() / 60_000);
+
 export function When({ at }: { at: string }) {
+  // Renders again every minute.
+  useSyncExternalStore(everyMinute, minute);
   return (
     <time dateTime={at} title={exactTime(at)}>
       {relativeTime(at)}
