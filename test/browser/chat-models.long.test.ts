@@ -28,7 +28,7 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
       { name: 'vectors', task: 'embeddings', targets },
     ],
   });
-  const { complaints, look, page } = await startDashboard(t, '/chat', env);
+  const { atBothSizes, complaints, look, page } = await startDashboard(t, '/chat', env);
   const model = page.getByLabel('Model');
   await model.waitFor();
   t.same(await model.locator('option').allTextContents(), [
@@ -37,7 +37,17 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
     'costly · 2 replies each',
   ]);
   await model.selectOption('large');
-  await page.getByText('For long documents. Context: 128,000 tokens.').waitFor();
+  const details = page.getByText(
+    'tools, images, structured output · 5 replies each · For long documents. Context: 128,000 tokens.',
+    { exact: true },
+  );
+  await details.waitFor();
+  await atBothSizes(async (size) =>
+    t.ok(
+      await details.evaluate((line) => line.scrollHeight <= line.clientHeight + 1),
+      `${size}: nothing of it is cut off`,
+    ),
+  );
   t.equal(await page.getByLabel('Your message').getAttribute('placeholder'), 'Message large');
   await look(t, 'chat-model-picker');
   t.same(complaints, [], 'nothing in the console');
@@ -52,8 +62,8 @@ t.test('the only model, too', { skip: noDashboard }, async (t) => {
     models: [{ name: 'only', targets, units: 3, capabilities: ['tools'], description: 'For all.' }],
   });
   const { complaints, page } = await startDashboard(t, '/chat', env);
-  await page.getByText('only · tools · 3 replies each').waitFor();
-  await page.getByText('For all.').waitFor();
+  await page.getByText('only', { exact: true }).waitFor();
+  await page.getByText('tools · 3 replies each · For all.', { exact: true }).waitFor();
   t.same(complaints, [], 'nothing in the console');
 });
 

@@ -123,7 +123,9 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
   const input = page.locator('input[type=file]');
 
   await t.test('what models can do, and images that they do not take', async (t) => {
-    await text('Für lange Dokumente. Kontext: 128.000 Tokens.').waitFor();
+    await text(
+      /^Tools, strukturierte Ausgabe, Reasoning · je 5 Antworten · Für lange Dokumente\. Kontext/,
+    ).waitFor();
     await see(t, 'chat-models');
     await page.evaluate(paste);
     await text('Wählen Sie ein anderes Modell, um Bilder anzuhängen.').waitFor();

@@ -21,18 +21,14 @@ function nameOf(capability: string): string {
   return key === undefined ? capability : t(key);
 }
 
-/** "large · tools, images · 5 replies each". Operators need not describe their models. */
-function labelOf({ capabilities: supported = [], id, units = 1 }: Model, isPriced: boolean): string {
-  const names = supported.map(nameOf);
-  return [
-    id,
-    ...(names.length > 0 ? [names.join(', ')] : []),
-    ...(isPriced ? [t('chat.units', { count: units })] : []),
-  ].join(' · ');
-}
+const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' · ');
+
+/** "tools, images · 5 replies each". Operators need not describe their models. */
+const offerOf = ({ capabilities: supported = [], units = 1 }: Model, isPriced: boolean): string =>
+  joined([supported.map(nameOf).join(', '), isPriced ? t('chat.units', { count: units }) : '']);
 
 /** What a model is for, in the operator's words, and its context. */
-function detailsOf({ context_window: context, description }: Model): string {
+function purposeOf({ context_window: context, description }: Model): string {
   return [
     ...(description === undefined ? [] : [description]),
     ...(context === undefined ? [] : [t('chat.models.context', { count: context })]),
@@ -60,15 +56,19 @@ export function useModels(conversationId: string | undefined, lastModel: string 
   const isPriced = models.some(({ units = 1 }) => units > 1);
   return {
     ids: models.map(({ id }) => id),
-    choices: models.map((model) => ({ value: model.id, label: labelOf(model, isPriced) })),
+    choices: models.map((model) => ({
+      value: model.id,
+      // What the only model offers is in the details, which are below it.
+      label: models.length > 1 ? joined([model.id, offerOf(model, isPriced)]) : model.id,
+    })),
     chosen: chosen?.id,
     /** Whom a message is for. */
     addressee: isUpstream && chosen ? chosen.id : 'Parley',
     takesImages: chosen !== undefined && canSee(chosen, isUpstream),
     /** Whether there is a model to choose for images. */
     anyTakesImages: models.some((model) => canSee(model, isUpstream)),
-    /** Of the chosen model. */
-    details: chosen ? detailsOf(chosen) : '',
+    /** Of the chosen model. What it offers comes first, because a long description is cut off. */
+    details: chosen ? joined([offerOf(chosen, isPriced), purposeOf(chosen)]) : '',
     choose(id: string): void {
       chooseModel(conversationId ?? '', id);
     },
