@@ -90,14 +90,17 @@ t.test('a page that is loaded again while an answer is in progress', { skip: noD
   await interrupted('The first question');
   await look(t, 'chat-resumed');
   await log.getByText('59xx').waitFor();
+  expectRefusals(0);
   t.equal(await log.getByRole('article').count(), 2);
   await interrupted('The second question');
   await log.getByText('59xx').nth(1).waitFor();
+  expectRefusals(0);
   t.equal(await log.getByRole('article').count(), 4);
   t.equal(new Set(chats).size, 2, 'each is charged once');
   await interrupted('The third question');
   await button('Sign out').click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  expectRefusals(0);
   t.notMatch(await page.evaluate('JSON.stringify(sessionStorage)'), /question/, 'gone with signing out');
   t.same(complaints, []);
 });
@@ -165,6 +168,7 @@ t.test('a stopped first answer that is never stored', { skip: noDashboard }, asy
     await page.clock.runFor(60_000);
     await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
   }
+  expectRefusals(0);
   const before = lists;
   await page.clock.runFor(300_000);
   await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);

@@ -190,6 +190,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await database.db.execute(sql`delete from sessions where account_id = ${accountId}::uuid`);
     await button('Export JSON').click();
     await text('Your session has ended. Sign in to continue where you left off.').waitFor();
+    expectRefusals(0);
   });
 
   t.same(complaints, [], 'nothing in the console');
