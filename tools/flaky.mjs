@@ -58,7 +58,12 @@ async function round() {
 
 let failures = 0;
 for (let n = 1; n <= rounds; n += 1) {
+  const startedAt = Date.now();
   const { failed, tests } = await round();
+  const seconds = Math.round((Date.now() - startedAt) / 1000);
+  console.log(
+    `round ${n} of ${rounds}: ${failed.length === 0 ? 'passed' : `${failed.length} failed`} in ${seconds} s`,
+  );
   failures += failed.length;
   for (const file of failed) console.log(`round ${n}: ${file}`);
   for (const test of tests) console.log(`  ${test}`);
