@@ -1,4 +1,4 @@
-// What can be done while an answer arrives, and which key presses stop it.
+// What can be done while an answer arrives, and which key presses stop it, or send a message.
 import t from 'tap';
 import { clipboardText } from '../support/browser.ts';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -9,6 +9,8 @@ t.setTimeout(1_800_000);
 
 /** Longer than the test. */
 const endless = { chunks: 20_000, chunkSize: 6, chunkIntervalMs: 50 };
+/** Safari ends a composition before the key press that confirms it. */
+const ofInputMethod = [{ isComposing: true }, { keyCode: 229 }];
 
 t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
@@ -68,8 +70,7 @@ t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Model', { exact: true }).focus();
     await page.keyboard.press('Escape');
     t.equal(await stopsSoFar(), 0, 'it leaves a list of choices');
-    await page.evaluate(`document.querySelector('form textarea').dispatchEvent(
-      new KeyboardEvent('keydown', { key: 'Escape', isComposing: true, bubbles: true }))`);
+    for (const press of ofInputMethod) await field.dispatchEvent('keydown', { key: 'Escape', ...press });
     t.equal(await stopsSoFar(), 0, 'it leaves an input method');
     await page.evaluate(`(() => {
       document.body.addEventListener('keydown', (event) => event.preventDefault(), { once: true });
@@ -105,4 +106,36 @@ t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
     await text('You stopped the reply here.').nth(1).waitFor();
   });
   t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('which key presses send a message', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const env = { CHAT_URL: upstream.url };
+  const { button, chats, complaints, page } = await startDashboard(t, '/chat', env);
+  page.setDefaultTimeout(60_000);
+  const field = page.getByLabel('Your message');
+  const edited = page.getByLabel('Your edited message');
+  const log = page.getByRole('log');
+
+  await t.test('none that an input method takes', async (t) => {
+    await field.fill('Kon');
+    for (const press of ofInputMethod) {
+      await field.dispatchEvent('keydown', { key: 'Enter', ...press });
+      t.equal(await field.inputValue(), 'Kon', 'not sent');
+    }
+    await field.press('Enter');
+    await log.getByText('You said: Kon').waitFor();
+    await button('Edit message').click();
+    await edited.fill('Konnichi');
+    for (const key of ['Enter', 'Escape'])
+      for (const press of ofInputMethod) {
+        await edited.dispatchEvent('keydown', { key, ...press });
+        t.equal(await edited.count(), 1, `neither sent nor left by ${key}`);
+      }
+    await edited.press('Enter');
+    await log.getByText('You said: Konnichi').waitFor();
+    t.equal(chats.length, 2);
+  });
+  t.same(complaints, []);
 });

@@ -12,15 +12,12 @@ import { AttachButton, type Attaching } from './attach.tsx';
 import classes from './chat.module.css';
 import { draftOf, LONGEST_MESSAGE, setDraft, useDraft, useDraftState } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
+import { isSending } from './keys.ts';
 import type { useModels } from './models.ts';
 import { PictureList } from './picture-list.tsx';
 
 /** Measuring the height by script lays out the whole page with every key press. */
 const growsByItself = CSS.supports('field-sizing', 'content');
-
-/** Enter, but not that which ends a word in an input method. */
-export const isSending = ({ key, nativeEvent, shiftKey }: KeyboardEvent): boolean =>
-  key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
 
 type Props = {
   field: RefObject<HTMLTextAreaElement | null>;

@@ -2,8 +2,8 @@ import { Button, Group, Text, Textarea } from '@mantine/core';
 import { type KeyboardEvent, type SyntheticEvent, useId, useState } from 'react';
 import { t } from '../../texts/language.ts';
 import classes from './chat.module.css';
-import { isSending } from './composer.tsx';
 import { LONGEST_MESSAGE, stateOf } from './drafts.ts';
+import { isForInputMethod, isSending } from './keys.ts';
 
 type Props = {
   text: string;
@@ -23,7 +23,7 @@ export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
     if (state === 'ready') onSend(draft.trim());
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') onCancel();
+    if (event.key === 'Escape' && !isForInputMethod(event.nativeEvent)) onCancel();
     if (isSending(event)) send(event);
   };
   return (

@@ -25,6 +25,7 @@ import { Conversations } from './conversations.tsx';
 import { moveDraft, setDraft } from './drafts.ts';
 import { Header } from './header.tsx';
 import { DownIcon } from './icons.tsx';
+import { isForInputMethod } from './keys.ts';
 import { forgetChoice, moveChoice } from './model-choices.ts';
 import { useModels } from './models.ts';
 import { setNewSettings, settingsOf, useNewSettings } from './new-settings.ts';
@@ -286,7 +287,7 @@ export default function Chat() {
 /** Whether a key press is for a dialog, an input method, or a field other than the message. */
 const isForAnother = (event: KeyboardEvent, message: HTMLElement | null): boolean =>
   event.defaultPrevented ||
-  event.isComposing ||
+  isForInputMethod(event) ||
   isDialogOpen() ||
   (event.target instanceof Element &&
     event.target !== message &&
