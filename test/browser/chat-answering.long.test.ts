@@ -112,7 +112,7 @@ t.test('which key presses send a message', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const env = { CHAT_URL: upstream.url };
-  const { button, chats, complaints, page } = await startDashboard(t, '/chat', env);
+  const { button, chats, complaints, context, page } = await startDashboard(t, '/chat', env);
   page.setDefaultTimeout(60_000);
   const field = page.getByLabel('Your message');
   const edited = page.getByLabel('Your edited message');
@@ -136,6 +136,32 @@ t.test('which key presses send a message', { skip: noDashboard }, async (t) => {
     await edited.press('Enter');
     await log.getByText('You said: Konnichi').waitFor();
     t.equal(chats.length, 2);
+  });
+
+  await t.test('on a touchscreen, not Enter alone', async (t) => {
+    const hint = page.locator('form:has([enterkeyhint])').getByText(/^Press Enter/);
+    t.equal(await field.getAttribute('enterkeyhint'), 'send');
+    t.match(await hint.textContent(), /^Press Enter to send/);
+    const touch = await context.newCDPSession(page);
+    await touch.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+    await page.locator('textarea[enterkeyhint=enter]').waitFor();
+    t.match(await hint.textContent(), /^Press Enter for a new line/);
+    await field.fill('One');
+    await field.press('Enter');
+    await field.pressSequentially('Two');
+    t.equal(await field.inputValue(), 'One\nTwo');
+    await button('Send').click();
+    await log.getByText('You said: One').waitFor();
+    await field.fill('Three');
+    await field.press('Control+Enter');
+    await log.getByText('You said: Three').waitFor();
+    await button('Edit message').last().click();
+    await edited.fill('Four');
+    await edited.press('Enter');
+    t.equal(await edited.inputValue(), 'Four\n');
+    await edited.press('Control+Enter');
+    await log.getByText('You said: Four').waitFor();
+    t.equal(chats.length, 5);
   });
   t.same(complaints, []);
 });

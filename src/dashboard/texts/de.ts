@@ -734,6 +734,8 @@ export default {
       message: 'Ihre Nachricht',
       placeholder: 'Nachricht an {name}',
       hint: 'Die Eingabetaste sendet, Umschalt+Eingabetaste beginnt eine neue Zeile, und Escape stoppt die Antwort.',
+      hintOnTouch:
+        'Die Eingabetaste beginnt eine neue Zeile. Zum Senden dienen die Schaltfläche „Senden“ und Strg+Eingabetaste.',
       model: 'Modell',
       send: 'Senden',
       stop: 'Stoppen',

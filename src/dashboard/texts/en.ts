@@ -714,6 +714,7 @@ export default {
       message: 'Your message',
       placeholder: 'Message {name}',
       hint: 'Press Enter to send, Shift+Enter for a new line, and Escape to stop the reply.',
+      hintOnTouch: 'Press Enter for a new line. To send, use the Send button or Ctrl+Enter.',
       model: 'Model',
       send: 'Send',
       stop: 'Stop',

@@ -12,7 +12,7 @@ import { AttachButton, type Attaching } from './attach.tsx';
 import classes from './chat.module.css';
 import { draftOf, LONGEST_MESSAGE, setDraft, useDraft, useDraftState } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
-import { isSending } from './keys.ts';
+import { useEnter } from './keys.ts';
 import type { useModels } from './models.ts';
 import { PictureList } from './picture-list.tsx';
 
@@ -34,6 +34,7 @@ type Props = {
 export function Composer(props: Props) {
   const { attaching, children, conversationId, field, isClosed, models, onSend, onStop } = props;
   const hint = useId();
+  const { enterKeyHint, isSending } = useEnter();
   const state = useDraftState(conversationId);
   const canSend = !isClosed && attaching.canSend && state === 'ready' && onStop === undefined;
   const send = (event: SyntheticEvent) => {
@@ -66,6 +67,7 @@ export function Composer(props: Props) {
         field={field}
         conversationId={conversationId}
         hint={hint}
+        enterKeyHint={enterKeyHint}
         placeholder={t('chat.composer.placeholder', { name: models.addressee })}
         isTooLong={state === 'tooLong'}
         onKeyDown={onKeyDown}
@@ -92,7 +94,9 @@ export function Composer(props: Props) {
           )}
           {children}
         </div>
-        <VisuallyHidden id={hint}>{t('chat.composer.hint')}</VisuallyHidden>
+        <VisuallyHidden id={hint}>
+          {t(enterKeyHint === 'send' ? 'chat.composer.hint' : 'chat.composer.hintOnTouch')}
+        </VisuallyHidden>
         {onStop === undefined ? (
           <ActionIcon
             type="submit"
@@ -130,6 +134,7 @@ type FieldProps = {
   conversationId: string;
   /** ID of its description. */
   hint: string;
+  enterKeyHint: 'enter' | 'send';
   placeholder: string;
   isTooLong: boolean;
   onKeyDown: (event: KeyboardEvent) => void;
@@ -138,7 +143,7 @@ type FieldProps = {
 
 /** The only component that is rendered with every key press. */
 function Field(props: FieldProps) {
-  const { conversationId, field, hint, isTooLong, onKeyDown, onPaste, placeholder } = props;
+  const { conversationId, enterKeyHint, field, hint, isTooLong, onKeyDown, onPaste, placeholder } = props;
   const draft = useDraft(conversationId);
   return (
     <Textarea
@@ -149,6 +154,7 @@ function Field(props: FieldProps) {
       onPaste={onPaste}
       aria-label={t('chat.composer.message')}
       aria-describedby={hint}
+      enterKeyHint={enterKeyHint}
       placeholder={placeholder}
       variant="unstyled"
       size="md"

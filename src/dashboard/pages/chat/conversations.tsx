@@ -1,5 +1,5 @@
 import { Checkbox, Text, TextInput } from '@mantine/core';
-import { useDebouncedValue, useLocalStorage, useMediaQuery } from '@mantine/hooks';
+import { useDebouncedValue, useLocalStorage } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { memo, useEffect, useState } from 'react';
 import { api, ok } from '../../api/client.ts';
@@ -14,6 +14,7 @@ import { Item } from './conversation-item.tsx';
 import classes from './conversations.module.css';
 import { EditConversation } from './edit-conversation.tsx';
 import { SearchIcon } from './icons.tsx';
+import { useIsTouch } from './keys.ts';
 import { forget } from './turns.ts';
 
 /** How many results a search looks for before it waits to be asked for more. */
@@ -81,7 +82,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
   // A search finds what is stored.
   const rows = rowsOf(shown, words === '' ? begun : { ...begun, begun: [] }, currentId, query.dataUpdatedAt);
   const hasOnlyApi = query.data?.pages[0]?.hasOnlyApi ?? false;
-  const isTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
+  const isTouch = useIsTouch();
   const pin = useMutation({
     mutationFn: ({ id, pinned }: Conversation) =>
       ok(api.PATCH('/api/v1/conversations/{id}', { params: { path: { id } }, body: { pinned: !pinned } })),

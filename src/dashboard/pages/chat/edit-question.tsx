@@ -3,7 +3,7 @@ import { type KeyboardEvent, type SyntheticEvent, useId, useState } from 'react'
 import { t } from '../../texts/language.ts';
 import classes from './chat.module.css';
 import { LONGEST_MESSAGE, stateOf } from './drafts.ts';
-import { isForInputMethod, isSending } from './keys.ts';
+import { isForInputMethod, useEnter } from './keys.ts';
 
 type Props = {
   text: string;
@@ -17,6 +17,7 @@ type Props = {
 export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
   const [draft, setDraft] = useState(text);
   const hint = useId();
+  const { enterKeyHint, isSending } = useEnter();
   const state = stateOf(draft);
   const send = (event: SyntheticEvent) => {
     event.preventDefault();
@@ -39,6 +40,7 @@ export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
         onKeyDown={onKeyDown}
         aria-label={t('chat.message.edited')}
         aria-describedby={hint}
+        enterKeyHint={enterKeyHint}
         error={state === 'tooLong' && t('chat.composer.tooLong', { length: LONGEST_MESSAGE })}
       />
       <Group gap="xs" mt="xs" justify="space-between" className={classes.deeds}>
