@@ -124,6 +124,7 @@ t.test('the reader’s place', { skip: noDashboard }, async (t) => {
     t.ok(moved <= 2, `message ${first} stays where it was, within ${moved} px`);
   }
   t.equal(await page.getByRole('article').count(), 300);
+  t.equal(await page.evaluate('document.activeElement.role'), 'log', 'the focus of the button that is gone');
   // Messages above get their true height on the way.
   const message = page.getByText('Question 95', { exact: true });
   await message.scrollIntoViewIfNeeded();

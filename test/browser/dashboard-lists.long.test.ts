@@ -52,6 +52,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await rows.nth(119).waitFor();
     t.equal(await rows.count(), 120);
     t.equal(await button('Show older requests').count(), 0);
+    t.equal(await page.locator('section:focus').count(), 1, 'the focus of the button that is gone');
 
     await page.getByLabel('From (UTC day)').fill(day(1));
     await page.getByLabel('To (UTC day)').fill(day(1));
@@ -119,6 +120,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await list.getByRole('button', { name: 'Show older conversations' }).click();
     await links.nth(229).waitFor();
     t.equal(await list.getByRole('button', { name: 'Show older conversations' }).count(), 0);
+    t.equal(await list.locator('ul:focus').count(), 1, 'the focus of the button that is gone');
     await fill(
       1,
       'id, key_id, title, created_at, updated_at',

@@ -1,11 +1,12 @@
 /** Ignores presses while loading. Disabling it would lose the focus. */
 import { Button, type ButtonProps, Loader } from '@mantine/core';
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref } from 'react';
 
 type Props = Omit<ButtonProps, 'loading' | 'leftSection'> & {
   isBusy: boolean;
   icon?: ReactNode;
   onClick: () => void;
+  ref?: Ref<HTMLButtonElement>;
 };
 
 export const BusyButton = ({ icon, isBusy, onClick, ...rest }: Props) => (

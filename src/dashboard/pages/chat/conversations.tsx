@@ -1,13 +1,13 @@
 import { Checkbox, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useLocalStorage } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { memo, useEffect, useState } from 'react';
+import { memo, useEffect, useRef, useState } from 'react';
 import { api, ok } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
-import { BusyButton } from '../../ui/busy-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
+import { OlderButton } from '../../ui/older-button.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { type Conversation, expectedOf, LONGEST_WAIT_MS, rowsOf, useBegun } from './begun.ts';
 import { Item } from './conversation-item.tsx';
@@ -76,6 +76,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
   const query = useConversations(expectedOf(begun.begun), words, showsApi);
   const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [doomed, setDoomed] = useState<Conversation | null>(null);
+  const list = useRef<HTMLUListElement>(null);
   const [edited, setEdited] = useState<Conversation | null>(null);
   const shown = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const isLooking = words !== '' && shown.length < FOUND_AT_ONCE && hasNextPage;
@@ -127,7 +128,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
               </Text>
             );
           return (
-            <ul>
+            <ul ref={list} tabIndex={-1}>
               {rows.map(({ key, conversation, isListed, leftTurnId, progress }) => (
                 <Item
                   key={key}
@@ -149,9 +150,9 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
       </Loaded>
       {isFetchNextPageError && <ProblemAlert error={query.error} />}
       {hasNextPage && !isLooking && (
-        <BusyButton size="xs" isBusy={query.isFetchingNextPage} onClick={() => fetchNextPage()}>
+        <OlderButton list={list} size="xs" isBusy={query.isFetchingNextPage} onClick={() => fetchNextPage()}>
           {words === '' ? t('chat.list.older') : t('chat.list.searchOlder')}
-        </BusyButton>
+        </OlderButton>
       )}
       {edited && <EditConversation id={edited.id} onClose={() => setEdited(null)} />}
       {doomed && <Delete conversation={doomed} onClose={() => setDoomed(null)} onDeleted={onDeleted} />}

@@ -2,7 +2,7 @@ import { VisuallyHidden } from '@mantine/core';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { plainText } from '../../../domain/plain-text.ts';
 import { t } from '../../texts/language.ts';
-import { BusyButton } from '../../ui/busy-button.tsx';
+import { OlderButton } from '../../ui/older-button.tsx';
 import classes from './chat.module.css';
 import { answerKey, imageCountOf, type Line, type Question, questionKey } from './conversation.ts';
 import { AnswerView, QuestionView } from './message.tsx';
@@ -36,14 +36,15 @@ export const Transcript = memo(function Transcript(props: Props) {
   return (
     <>
       {hasOlder && (
-        <BusyButton size="xs" mb="lg" isBusy={isLoadingOlder} onClick={onOlder}>
+        <OlderButton list={content} size="xs" mb="lg" isBusy={isLoadingOlder} onClick={onOlder}>
           {t('chat.transcript.earlier')}
-        </BusyButton>
+        </OlderButton>
       )}
       <div
         ref={content}
         className={classes.log}
         role="log"
+        tabIndex={-1}
         aria-label={t('chat.conversation')}
         aria-live="off"
         aria-busy={isBusy}

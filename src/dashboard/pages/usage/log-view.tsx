@@ -3,11 +3,12 @@
 import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
-import { type ReactNode, type RefObject, useState } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
+import { OlderButton } from '../../ui/older-button.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { countOf, type Filters, noFilters } from './filters.ts';
 import { FiltersIcon, RefreshIcon } from './icons.tsx';
@@ -36,6 +37,7 @@ type Props = {
 export function LogView({ actions, currency, filters, heading, keys, onFilter, problem, query }: Props) {
   const isWide = useMediaQuery('(min-width: 80em)', undefined, { getInitialValueInEffect: false });
   const isNarrow = useIsNarrow();
+  const log = useRef<HTMLElement>(null);
   const [shown, setShown] = useState<Row | null>(null);
   const [isFiltering, setIsFiltering] = useState(false);
   const isFiltered = countOf(filters) > 0;
@@ -44,7 +46,7 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, p
   const fields = { filters, keys, seen: useSeen(filters, rows), onChange: onFilter };
 
   return (
-    <section aria-labelledby="log" className={classes.section}>
+    <section ref={log} tabIndex={-1} aria-labelledby="log" className={classes.section}>
       <Group justify="space-between" mb="sm">
         <Title order={2} id="log" ref={heading ?? null} tabIndex={-1}>
           {t('usage.log.title')}
@@ -118,9 +120,9 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, p
       {query.isFetchNextPageError && <ProblemAlert error={query.error} mt="md" />}
       {query.hasNextPage && (
         <Group justify="center" mt="md">
-          <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+          <OlderButton list={log} isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
             {t('usage.log.older')}
-          </BusyButton>
+          </OlderButton>
         </Group>
       )}
       {isFiltering && <LogFiltersDialog {...fields} onClose={() => setIsFiltering(false)} />}
