@@ -96,6 +96,18 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await eventually('50 rows', async () => (await rows.count()) === 50);
   });
 
+  await t.test('the log is reached even if what is left today is not known', async (t) => {
+    expectRefusals();
+    await page.route('**/api/v1/usage', (route) => route.fulfill({ status: 500 }));
+    await page.goto(`${HOME}/usage?key_id=web#log`);
+    await page.locator('#log:focus').waitFor();
+    const { y = Number.NaN } = (await page.locator('#log').boundingBox()) ?? {};
+    t.ok(y >= 0 && y < 800, `the log is in view, at ${y}`);
+    await page.unroute('**/api/v1/usage');
+    await page.goto(`${HOME}/usage`);
+    expectRefusals(0);
+  });
+
   await t.test('conversations: older ones on demand, and any of them by its words', async (t) => {
     await fill(
       230,

@@ -35,10 +35,10 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
   const save = useMutation({ mutationFn: (format: Format) => exportRequests(filters, format) });
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // What is above the log has to be there first. A bookmark has #log, too.
+  // What is above the log has to be there first, or its error. A bookmark has #log, too.
   const link = useLogLink();
-  const { data: usage } = useUsage();
-  const isSettled = usage !== undefined && query.isFetched && !query.isPlaceholderData;
+  const { isFetched: isUsageSettled } = useUsage();
+  const isSettled = isUsageSettled && query.isFetched && !query.isPlaceholderData;
   useEffect(() => {
     if (!isSettled || location.hash !== '#log' || search === '') return;
     heading.current?.focus({ preventScroll: true });
