@@ -26,10 +26,14 @@ export const untilNextDay = (): number | false => {
   return usage !== undefined && untilReset(usage);
 };
 
+/** Requests with a key change usage while another page is open, so each page that shows it asks again. */
+export const usageIsStale = { staleTime: 0 };
+
 export const useUsage = () =>
   useQuery({
     queryKey: ['usage'],
     queryFn: ({ signal }) => ok(api.GET('/api/v1/usage', { signal })),
+    ...usageIsStale,
     refetchInterval: ({ state }) => state.data !== undefined && untilReset(state.data),
   });
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import { untilNextDay, useUsage } from '../../api/usage.ts';
+import { untilNextDay, usageIsStale, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import type { Days } from './filters.ts';
 
@@ -18,6 +18,7 @@ export function useHistory() {
     queryKey: ['usage', 'history', MOST_DAYS],
     queryFn: ({ signal }) =>
       ok(api.GET('/api/v1/usage/history', { params: { query: { days: MOST_DAYS } }, signal })),
+    ...usageIsStale,
     refetchInterval: untilNextDay,
   });
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import { type Meter, meterNames, untilNextDay, useUsage } from '../../api/usage.ts';
+import { type Meter, meterNames, untilNextDay, usageIsStale, useUsage } from '../../api/usage.ts';
 
 export const DAYS = 7;
 
@@ -42,6 +42,7 @@ export function useUsageOfKeys() {
     queryFn: ({ signal }) =>
       ok(api.GET('/api/v1/usage/history', { params: { query: { days: DAYS } }, signal })),
     select: byKey,
+    ...usageIsStale,
     refetchInterval: untilNextDay,
   });
 }
