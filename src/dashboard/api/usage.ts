@@ -3,12 +3,12 @@ import { api, ok, type Schemas } from './client.ts';
 import { queryClient } from './queries.ts';
 
 export type Usage = Schemas['Usage'];
-/** Tokens are not charged by request: they have a place of their own. */
+/** Without tokens, which are not charged per request and are shown separately. */
 export type Meter = Exclude<keyof Usage['limits'], 'tokens'>;
 
-/** In the order of the pages. A record, because the type check then finds a missing meter. */
-const places: Readonly<Record<Meter, true>> = { chat: true, images: true, search: true, embeddings: true };
-export const meterNames = Object.keys(places) as Meter[];
+/** In display order. This is a record so that the type check finds a missing meter. */
+const displayOrder: Readonly<Record<Meter, true>> = { chat: true, images: true, search: true, embeddings: true };
+export const meterNames = Object.keys(displayOrder) as Meter[];
 
 /** The meters that a plan includes. */
 export const metersOf = (limits: Usage['limits']): Meter[] =>
