@@ -1,4 +1,4 @@
-/** Blocks of a reply, parsed one by one, give what the whole text gives. */
+/** Parsing a reply block by block gives the same result as parsing the whole text. */
 import { existsSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
@@ -51,7 +51,7 @@ const pieces = [
   '```\n    ```\n\ninside\n```',
 ];
 
-t.test('blocks parse like the whole text', { skip }, async () => {
+t.test('parsing a reply block by block gives the same tree as parsing it whole', { skip }, async () => {
   const { fromMarkdown }: Parser = await import(new URL('mdast-util-from-markdown/index.js', modules).href);
   const { gfm } = await import(new URL('micromark-extension-gfm/index.js', modules).href);
   const { gfmFromMarkdown } = await import(new URL('mdast-util-gfm/index.js', modules).href);
@@ -75,13 +75,13 @@ t.test('blocks parse like the whole text', { skip }, async () => {
   );
 });
 
-t.test('a growing reply keeps its finished blocks', (t) => {
+t.test('finished blocks do not change as a reply grows', (t) => {
   const page = '```html\n<!doctype html>\n<script>\n\n[a]: 1\n</script>\n```\n\n';
   const paragraphs = Array.from({ length: 50 }, (_, at) => `Paragraph ${at}.\n\n- a\n- b\n\n`);
   const text = [page, ...paragraphs].join('');
   const finished = new Set<string>();
   for (let end = 1; end <= text.length; end += 7)
     for (const block of blocksOf(text.slice(0, end)).slice(0, -1)) finished.add(block);
-  t.equal(finished.size, 50, 'each is the same from its end on');
+  t.equal(finished.size, 50, 'each block is fixed once it ends');
   t.end();
 });

@@ -1,4 +1,4 @@
-// Which dollar signs and brackets of a reply mark a formula.
+// Which dollar signs and brackets in a reply delimit a formula.
 import t from 'tap';
 import { withMathMarks } from '../../src/dashboard/pages/chat/math-marks.ts';
 
@@ -30,15 +30,15 @@ const others = [
   '\\\\(a\\\\)',
 ];
 
-t.test('formulas are marked with two dollar signs', async (t) => {
+t.test('formulas get double dollar signs', async (t) => {
   for (const [text, marked] of Object.entries(formulas)) t.equal(withMathMarks(text), marked, text);
 });
 
-t.test('everything else stays as it is', async (t) => {
+t.test('all other text is unchanged', async (t) => {
   for (const text of others) t.equal(withMathMarks(text), text, text);
 });
 
-t.test('marks that nothing closes take no longer than others', async (t) => {
+t.test('50,000 unclosed delimiters take less than a second', async (t) => {
   for (const part of ['$', '\\[', '\\(', '`', '`a ', '$a ', '~~~ ', '$$ ', '\\( ', '``` `', '\\(\n']) {
     const startedAt = process.cpuUsage().user;
     withMathMarks(`${part.repeat(50_000)}\\)`);

@@ -1,9 +1,9 @@
-// Relative times count calendar days in the reader's time zone, not periods of 24 hours, and change while they are shown.
+// Relative times count calendar days in the reader's time zone, not 24-hour periods, and stay up to date on screen.
 import { mock } from 'node:test';
 import t from 'tap';
 import { everyMinute } from '../../src/dashboard/ui/minutes.ts';
 
-// Not a literal, because the dashboard is compiled with the types of the DOM, and tests are not.
+// A computed path, because the dashboard is compiled with DOM types, and tests are not.
 const file = new URL('../../src/dashboard/ui/relative-time.ts', import.meta.url).href;
 const { relativeTime } = (await import(file)) as { relativeTime: (at: string, now: number) => string };
 
@@ -18,7 +18,7 @@ const shown = (timeZone: string, now: string, at: string): string => {
   return relativeTime(at, Date.parse(now));
 };
 
-t.test('below a minute, an hour, and a day', (t) => {
+t.test('less than a minute, an hour, and a day', (t) => {
   const now = '2026-03-10T12:00:00Z';
   t.equal(shown('UTC', now, '2026-03-10T12:00:59Z'), 'just now');
   t.equal(shown('UTC', now, '2026-03-10T11:00:01Z'), '59 minutes ago');
@@ -34,7 +34,7 @@ t.test('47 h 59 min ahead is not tomorrow', (t) => {
   t.end();
 });
 
-t.test("the days are those of the reader's zone", (t) => {
+t.test("days follow the reader's time zone", (t) => {
   const [now, at] = ['2026-03-10T12:00:00Z', '2026-03-11T19:00:00Z'] as const;
   t.equal(shown('UTC', now, at), 'tomorrow');
   t.equal(shown('Asia/Kolkata', now, at), 'in 2 days');
@@ -45,7 +45,7 @@ t.test("the days are those of the reader's zone", (t) => {
   t.end();
 });
 
-t.test('days of 23 and 25 hours, when clocks change', (t) => {
+t.test('days of 23 and 25 hours, when daylight saving time starts or ends', (t) => {
   t.equal(shown('Europe/Berlin', '2026-03-28T11:30:00Z', '2026-03-30T10:00:00Z'), 'in 2 days');
   t.equal(shown('Europe/Berlin', '2026-10-24T10:30:00Z', '2026-10-26T11:00:00Z'), 'in 2 days');
   t.end();
@@ -60,7 +60,7 @@ t.test('months and years', (t) => {
   t.end();
 });
 
-t.test('one timer for all that are on the page, and none without them', (t) => {
+t.test('all relative times on a page share one timer, which stops after the last one is removed', (t) => {
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());
   const starts = mock.method(globalThis, 'setInterval');
