@@ -1,4 +1,4 @@
-// Every sample of the reference, in every language, runs as it stands against the service, but for the ids of its examples.
+// Every sample in the API reference, in every language, runs against the service. Only its example IDs are replaced.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ type Language = (typeof languages)[number];
 
 t.setTimeout(1_800_000);
 
-/** Prints the status after the answer, as the other languages do. */
+/** Makes curl print the status after the response; the other samples print it themselves. */
 const interpreters: Record<
   Language,
   (file: string, source: string) => [program: string, args: string[], text: string]
@@ -30,7 +30,7 @@ const interpreters: Record<
 
 type Furnished = { owner: Owner; ids: Record<string, string> };
 
-/** An account with a webhook, and one of everything that an operation takes an id of. */
+/** An account with a webhook, and one of each resource that an operation takes the ID of. */
 async function furnish(client: Client, owner: Owner): Promise<Record<string, string>> {
   const { cookie } = owner;
   await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie });
@@ -55,7 +55,7 @@ async function furnish(client: Client, owner: Owner): Promise<Record<string, str
   };
 }
 
-/** Begins replies that the samples can stop. Returns their ids. */
+/** Starts replies that the samples can stop. Returns their IDs. */
 async function beginSlowly(client: Client, key: string, upstream: Upstream): Promise<Record<string, string>> {
   await upstream.configure({ chunks: 40, chunkIntervalMs: 500 });
   const headers = { 'idempotency-key': '5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11' };
@@ -79,20 +79,20 @@ async function statusOf(t: Test, language: Language, source: string, owner: Owne
   return Number(found?.[1]);
 }
 
-t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python3' }, async (t) => {
+t.test('samples run', { skip: !existsSync('/usr/bin/python3') && 'python3 is not installed' }, async (t) => {
   const service = await startTestService(t, 'embedded', { BILLING: 'open', ...operatorEnv });
   const { app } = service;
   const { body: document } = await service.client.get('//docs/openapi.json');
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
-  // For what is stopped while it runs.
+  // For operations that cancel an in-flight request.
   const slow = await startTestService(t, 'embedded', { CHAT_URL: upstream.url, ...operatorEnv });
   const origin = String(app.config.publicUrl);
   const beginIn = async (asked: typeof service, path: string): Promise<Furnished> => {
     const owner = await (path.includes('/operator/') ? signInOperator(asked) : asked.client.signUp());
     return { owner, ids: await furnish(asked.client, owner) };
   };
-  /** For what changes nothing. */
+  /** For read-only operations. */
   const shared = { operator: beginIn(service, '/operator/'), owner: beginIn(service, '/') };
 
   for (const { method, operationId, path, responses } of operationsOf(app.swagger())) {

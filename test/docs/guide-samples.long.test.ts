@@ -1,4 +1,4 @@
-// The guides' curl calls are also in JavaScript and Python, and what is made of them runs as it stands.
+// The docs show each curl call of the guides in JavaScript and Python too, and the generated code runs unchanged.
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { Client, Owner } from '../support/http.ts';
 import { isInstalled } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
 
-/** Pipes, variables of the shell, several calls in one, and options about what curl prints or saves. */
+/** Samples with pipes, shell variables, several calls, or options for what curl prints or saves. */
 const onlyInShell = [
   'getting-started#start-parley-on-your-machine',
   'getting-started#create-your-first-api-key',
@@ -40,13 +40,13 @@ const onlyInShell = [
 
 const languages = ['js', 'python'] as const;
 type Language = (typeof languages)[number];
-/** Without `others`, it is only in the shell. */
+/** A sample without `others` is shown only for the shell. */
 type Sample = { place: string; curl: string; others?: Record<Language, string>; isMade: boolean };
 type Job = [file: string, env: Record<string, string>];
 
 const isCode = (token: Token | undefined): token is Tokens.Code => token?.type === 'code';
 
-/** The blocks with curl. */
+/** The code blocks that call curl. */
 function samplesOf(document: object): Sample[] {
   return guides().flatMap(({ markdown, slug }) => {
     const anchorOf = anchorMaker();
@@ -67,7 +67,7 @@ function samplesOf(document: object): Sample[] {
   });
 }
 
-/** All samples run in one process of their language. It prints this character before each. */
+/** All samples of a language run in one process, which prints this character before each sample. */
 const MARK = '\x1e';
 const runners: Record<Language, (jobs: string) => [program: string, args: string[]]> = {
   js: (jobs) => [
@@ -99,7 +99,7 @@ for file, env in json.loads(sys.argv[1]):
   ],
 };
 
-/** What each job prints. */
+/** The output of each job. */
 async function outputsOf(language: Language, jobs: readonly Job[]): Promise<string[]> {
   const [program, args] = runners[language](JSON.stringify(jobs));
   const { stdout } = await promisify(execFile)(program, args, { timeout: 120_000, maxBuffer: 50_000_000 });
@@ -107,14 +107,14 @@ async function outputsOf(language: Language, jobs: readonly Job[]): Promise<stri
 }
 
 async function ownerFor(client: Client, curl = ''): Promise<Owner> {
-  // The guide about accounts signs in again after a change of the password.
+  // The guide about accounts signs in again after changing the password.
   const [password] = /(?<="(?:current_)?password":")[^"]+/.exec(curl) ?? [];
   const owner = await client.signUp(undefined, password);
   await client.put('/webhook', { url: 'https://hooks.example.com' }, owner);
   return owner;
 }
 
-t.test('curl calls of the guides', { skip: !isInstalled('python3') && 'there is no python3' }, async (t) => {
+t.test('guide samples run', { skip: !isInstalled('python3') && 'python3 is not installed' }, async (t) => {
   const { app, client, port } = await startTestService(t, 'embedded', { BILLING: 'open' });
   const all = samplesOf(app.swagger());
   const inAll = all.filter(({ others }) => others !== undefined);
@@ -122,11 +122,11 @@ t.test('curl calls of the guides', { skip: !isInstalled('python3') && 'there is 
   t.same(
     left.map(({ place }) => place),
     onlyInShell,
-    'the rest is only for the shell',
+    'the other samples are shown only for the shell',
   );
-  t.ok(inAll.length >= 62, `${inAll.length} of ${all.length} in all languages`);
+  t.ok(inAll.length >= 62, `${inAll.length} of ${all.length} are shown in all languages`);
   const made = inAll.filter(({ isMade }) => isMade);
-  t.ok(made.length >= 54, `${made.length} made from curl`);
+  t.ok(made.length >= 54, `${made.length} are generated from curl`);
 
   const shared = await ownerFor(client);
   const { key } = await client.createKey(shared);

@@ -1,4 +1,4 @@
-// Samples name models that the service has, written as their language requires.
+// Samples name models that the service offers, quoted as the language of the sample requires.
 import { execFileSync } from 'node:child_process';
 import { runInNewContext } from 'node:vm';
 import { marked, type Token, type Tokens } from 'marked';
@@ -14,7 +14,7 @@ import { ownModels } from '../../src/routes/docs-reader.ts';
 import { startTestService } from '../support/service.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 
-/** Each of its characters ends something: a string, a word, a code span, an element, a part of a URL. */
+/** Its characters end a string, a word, a code span, an element, or a part of a URL. */
 const CHAT = `it's "my" \\ \`model\` $& </code>/1`;
 const VECTORS = `o'vec"tors`;
 
@@ -30,7 +30,7 @@ const fileOf = (chat: string, embeddings: string) => {
   };
 };
 
-/** Texts that are compared, and a question about an image. */
+/** Texts that a sample compares, and a question about an image. */
 const notAsked = new Set<string | undefined>([
   'How can I create a key?',
   'Where are my invoices?',
@@ -50,7 +50,7 @@ const decoded = (html: string) =>
 const shownBlocks = (page: string) =>
   [...page.matchAll(/<pre[^>]*><code>(.*?)<\/code><\/pre>/gs)].map(([, text = '']) => decoded(text));
 
-/** What a shell passes to curl. */
+/** The arguments that a shell passes to curl. */
 function argumentsOf(code: string): string[] {
   const stub = `curl() { printf '%s\\0' "$@"; }`;
   return execFileSync('sh', ['-c', `${stub}\n${code}`], { encoding: 'utf8' }).split('\0');
@@ -65,7 +65,7 @@ const literals: Record<string, RegExp> = {
   http: /"model":("(?:[^"\\]|\\.)*")/g,
 };
 
-/** The names in a sample, as its language reads them. */
+/** The model names in a sample, as its language parses them. */
 function namesIn({ lang = '', text }: Pick<Tokens.Code, 'lang' | 'text'>): string[] {
   if (lang === 'bash') {
     if (!text.startsWith('curl ') || text.includes('RESPONSE_ID')) return [];
@@ -75,7 +75,7 @@ function namesIn({ lang = '', text }: Pick<Tokens.Code, 'lang' | 'text'>): strin
   return [...text.matchAll(literals[lang] ?? /$^/g)].map(([, literal]) => runInNewContext(literal ?? ''));
 }
 
-t.test('samples of a service with models of its own', async (t) => {
+t.test('samples of a service with its own models', async (t) => {
   const file = upstreamsFile(fileOf(CHAT, VECTORS));
   const { app, client, reload } = await startTestService(t, 'embedded', file.env);
   const textOf = async (path: string) => {
@@ -84,7 +84,7 @@ t.test('samples of a service with models of its own', async (t) => {
     return text;
   };
 
-  t.test('guides: code names no built-in model, on the page and in its Markdown', async (t) => {
+  t.test('guides: code never names a built-in model, on the page or in its Markdown', async (t) => {
     const full = await textOf('/llms-full.txt');
     for (const { slug } of guides()) {
       const markdown = await textOf(`/docs/guides/${slug}.md`);
@@ -98,13 +98,13 @@ t.test('samples of a service with models of its own', async (t) => {
       t.same(
         shown.filter((text) => texts.includes(text)),
         texts,
-        `${slug}: the page has the same code, besides samples in more languages`,
+        `${slug}: the page has the same code, plus samples in more languages`,
       );
       for (const { text } of blocks) t.ok(full.includes(text), slug);
     }
   });
 
-  t.test('guides: each language reads the name of the default model of new accounts', async (t) => {
+  t.test('guides: in each language, the model name is the default model of new accounts', async (t) => {
     const expected: [slug: string, lang: string, count: number, name: string][] = [
       ['openai-compatible', 'python', 1, CHAT],
       ['openai-compatible', 'js', 1, CHAT],
@@ -131,7 +131,7 @@ t.test('samples of a service with models of its own', async (t) => {
     t.match(decoded(await textOf('/docs/guides/frameworks')), `<code>parley.chat(${span})</code>`);
   });
 
-  t.test('guides and operations: samples ask no model about Parley', async (t) => {
+  t.test('guides and operations: samples never ask a model about Parley', async (t) => {
     const document = await textOf('/docs/openapi.json');
     const texts: [path: string, text: string][] = [['/docs/openapi.json', document]];
     for (const path of ['/llms-full.txt', '/docs/guides/chat.md', '/docs/api/chat.md'])
@@ -152,8 +152,12 @@ t.test('samples of a service with models of its own', async (t) => {
         path,
       );
     const sample = bodyOf(blocksOf(await textOf('/docs/guides/chat.md'))[0]?.text ?? '');
-    t.same(sample, { message: 'Write a haiku about the sea.' }, 'they ask what the dashboard asks');
-    t.match(document, '"reply":"Waves fold into foam,', 'an answer fits');
+    t.same(
+      sample,
+      { message: 'Write a haiku about the sea.' },
+      'the sample sends the prompt that the dashboard suggests',
+    );
+    t.match(document, '"reply":"Waves fold into foam,', 'the example reply fits the prompt');
     t.notMatch(document, 'Open \\"Your API');
   });
 
@@ -166,7 +170,7 @@ t.test('samples of a service with models of its own', async (t) => {
       t.ok((await textOf(`/docs/guides/${slug}`)).includes(heading), slug);
   });
 
-  t.test('operations: samples and answers name the models, and so does the form', async (t) => {
+  t.test('operations: samples and example responses name the models of the service', async (t) => {
     const { body: document } = await client.get('//docs/openapi.json');
     for (const operation of operationsOf(app.swagger())) {
       const { method, operationId, path } = operation;
@@ -179,7 +183,7 @@ t.test('samples of a service with models of its own', async (t) => {
         t.ok(markdown.includes(source), operationId);
         t.ok(shownBlocks(page).includes(source), operationId);
       }
-      // These show a service with the built-in engines, and a file.
+      // These examples show a service with the built-in engines, and a file.
       if (!['getService', 'exportRequests'].includes(operationId))
         for (const { text } of blocksOf(markdown)) t.notMatch(text, 'parley-builtin', operationId);
     }
@@ -203,7 +207,7 @@ t.test('samples of a service with models of its own', async (t) => {
     t.equal(contract.components.examples.getModelResponseBuiltin.value.id, 'parley-builtin');
   });
 
-  t.test('after a reload of the upstreams file, all of them name the new models', async (t) => {
+  t.test('after the upstreams file is reloaded, guides and operations name the new models', async (t) => {
     file.write(fileOf('renamed', 'renamed-vectors'));
     reload();
     for (const path of [
@@ -223,7 +227,7 @@ t.test('samples of a service with models of its own', async (t) => {
   });
 });
 
-t.test('samples of a service with the built-in engines name those', async (t) => {
+t.test('samples of a service with the built-in engines name the built-in models', async (t) => {
   const { client } = await startTestService(t, 'embedded');
   t.match((await client.get('//docs/guides/getting-started.md')).text, 'How do I create an API key?');
   t.match((await client.get('//docs/openapi.json')).text, '"message":"How do I create a key?"');
@@ -243,7 +247,7 @@ const modelNamed = (id: string, plans?: string[]): Model => ({
   ...(plans && { plans }),
 });
 
-/** A service whose chat models are these. */
+/** A service with these chat models. */
 const serviceWith = (
   models: () => Promise<Model[]>,
   embeddings: { kind: 'builtin' | 'upstream'; names?: string[] } = { kind: 'builtin' },
@@ -261,7 +265,7 @@ const serviceWith = (
   >[0];
 };
 
-t.test('ownModels: the default of new accounts, or else a placeholder', async (t) => {
+t.test('ownModels: the default model of new accounts, or a placeholder', async (t) => {
   const listed = async () => [modelNamed('large', ['pro']), modelNamed('small')];
   t.same(await ownModels(serviceWith(listed)), {
     chat: { id: 'small', created: 1, owned_by: 'someone' },
@@ -281,10 +285,10 @@ t.test('ownModels: the default of new accounts, or else a placeholder', async (t
     throw new Error('There is no list.');
   });
   t.match(await ownModels(unavailable), { chat: { id: 'MODEL' } }, 'an upstream without a list');
-  // The test's process stays alive only for the list.
+  // Without this timer, the process would exit before the lookup of the list times out.
   const alive = setTimeout(() => {}, 60_000);
   const hanging = serviceWith(() => new Promise(() => {}));
-  t.match(await ownModels(hanging), { chat: { id: 'MODEL' } }, 'an upstream that never answers');
+  t.match(await ownModels(hanging), { chat: { id: 'MODEL' } }, 'an upstream that never responds');
   clearTimeout(alive);
 });
 
@@ -307,7 +311,7 @@ t.test('withOwnModels: quoted names and URLs, in code and in sentences', async (
   );
 });
 
-t.test('keptForModels: makes a page once, and again after the models change', async (t) => {
+t.test('keptForModels: a page is built once, and rebuilt after the models change', async (t) => {
   const keep = keptForModels<number>();
   const models = (id: string) => ({ chat: { id, created: 0, owned_by: 'x' }, embeddings: 'v' });
   let made = 0;

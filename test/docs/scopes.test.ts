@@ -6,7 +6,7 @@ import { projectRoot } from '../../src/project.ts';
 
 const read = (file: string) => readFileSync(new URL(file, projectRoot), 'utf8');
 
-/** The cells of a table's rows, below its head. */
+/** The cells of a table's rows, without its header row. */
 function rowsOf(guide: string, head: string): string[][] {
   const [, table = ''] = read(`docs/guides/${guide}.md`).split(`\n${head}\n`);
   const [rows = ''] = table.split('\n\n');
@@ -19,7 +19,7 @@ function rowsOf(guide: string, head: string): string[][] {
 
 const codesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-/** "`GET`, `PATCH /conversations/:id`" are two. */
+/** "`GET`, `PATCH /conversations/:id`" are two endpoints. */
 function endpointsIn(cell: string): string[] {
   let methods: string[] = [];
   return codesIn(cell).flatMap((code) => {
@@ -34,7 +34,7 @@ function endpointsIn(cell: string): string[] {
 
 type Operations = Record<string, { 'x-required-scopes'?: string[] }>;
 
-/** As `openapi.json` says. */
+/** Each endpoint with its required scope, from `openapi.json`. */
 const documented = Object.entries(
   JSON.parse(read('openapi.json')).paths as Record<string, Operations>,
 ).flatMap(([path, operations]) =>
@@ -46,7 +46,7 @@ const documented = Object.entries(
   ),
 );
 
-t.test('authentication.md: the scope of every endpoint that needs one', async (t) => {
+t.test('authentication.md lists every endpoint that needs a scope', async (t) => {
   const listed = rowsOf('authentication', '| Endpoint | Scope |').flatMap(([endpoints = '', scope = '']) =>
     endpointsIn(endpoints).map((endpoint) => `${endpoint}: ${codesIn(scope)}`),
   );
@@ -54,7 +54,7 @@ t.test('authentication.md: the scope of every endpoint that needs one', async (t
   t.same(new Set(listed.map((line) => line.split(': ')[1])), new Set(scopes));
 });
 
-t.test('keys.md: what every scope gives access to', async (t) => {
+t.test('keys.md lists every scope', async (t) => {
   const listed = rowsOf('keys', '| Scope | Gives access to |').flatMap(([scope = '']) => codesIn(scope));
   t.same(listed.sort(), [...scopes].sort());
   const [, , field = ''] =
