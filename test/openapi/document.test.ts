@@ -1,4 +1,4 @@
-// The document as generators and readers meet it. That its answers are true, test/openapi/examples.long.test.ts shows.
+// The document as generators and readers see it. Its examples are tested in test/openapi/examples.long.test.ts.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Json, type OpenApi, resolved, schemaChecker } from '../support/response-checker.ts';
@@ -44,7 +44,7 @@ const operations = Object.values(document.paths).flatMap((item) =>
 const of = (schema: Schema): Schema => resolved<Schema>(document, schema as { $ref: string });
 const isObject = ({ type }: Schema) => [type].flat().includes('object');
 
-/** Every schema below one, with its place, not following references. */
+/** A schema and every schema nested in it, with its place, without following references. */
 function* within(schema: Schema, place: string): Generator<[Schema, string]> {
   yield [schema, place];
   for (const [name, inner] of Object.entries(schema.properties ?? {}))
@@ -56,7 +56,7 @@ function* within(schema: Schema, place: string): Generator<[Schema, string]> {
 
 const everySchema = Object.entries(schemas).flatMap(([name, schema]) => [...within(schema, name)]);
 
-t.test('every shape has a name: objects are components, and nothing else holds one', async (t) => {
+t.test('every object schema is a component, and every body refers to a component', async (t) => {
   const inline = everySchema.filter(([schema, place]) => isObject(schema) && schema !== schemas[place]);
   t.same(
     inline.map(([, place]) => place),
@@ -70,7 +70,7 @@ t.test('every shape has a name: objects are components, and nothing else holds o
   }
 });
 
-t.test('no list of values contains null, and fields with values can be null', async (t) => {
+t.test('no enum contains null, and nullable fields with an enum accept null', async (t) => {
   t.same(
     everySchema.filter(([schema]) => (schema.enum as unknown[] | undefined)?.includes(null)),
     [],
@@ -83,14 +83,14 @@ t.test('no list of values contains null, and fields with values can be null', as
   }
 });
 
-t.test('every schema has a type, a list of values, or a reference', async (t) => {
+t.test('every schema except JsonValue has a type, an enum, or a reference', async (t) => {
   const keywords = ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'];
   const without = everySchema.filter(([schema]) => !keywords.some((keyword) => keyword in schema));
-  // Any value, as generators compile it.
+  // Generators compile an empty schema to a type for any value.
   t.same(without, [[{}, 'JsonValue']]);
 });
 
-t.test('fields without a name are of a named type, and may be anything', async (t) => {
+t.test('additional properties have a named type, and can be any value', async (t) => {
   const open = everySchema.filter(([schema]) => isObject(schema) && schema.additionalProperties !== false);
   t.ok(open.length >= 12);
   const anything = open.filter(([schema]) => (schema.additionalProperties as Schema)?.type !== 'string');
@@ -100,7 +100,7 @@ t.test('fields without a name are of a named type, and may be anything', async (
     t.equal(problemWith(schemas.CompletionStreamOptions ?? {}, { other: value }), undefined);
 });
 
-t.test('every component and field is described, and every value has an example that fits', async (t) => {
+t.test('every component and field has a description, and every value has a valid example', async (t) => {
   for (const [name, schema] of Object.entries(schemas)) t.ok(schema.description, name);
   for (const [schema, place] of everySchema) {
     for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -116,7 +116,7 @@ t.test('every component and field is described, and every value has an example t
   }
 });
 
-t.test('every operation is described, grouped and secured, and has examples that fit', async (t) => {
+t.test('every operation has a description, a tag, security requirements, and valid examples', async (t) => {
   const groups = document.tags.map(({ name }) => name);
   for (const operation of operations) {
     const { operationId, parameters = [], requestBody, responses } = operation;
@@ -146,7 +146,7 @@ t.test('every operation is described, grouped and secured, and has examples that
   t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
 });
 
-t.test('the errors of a set are a plain object, with the members of every error', async (t) => {
+t.test('each error body with its own codes is a plain object with the members of ErrorBody', async (t) => {
   const everyError = schemas.ErrorBody as Schema & { required: string[] };
   const bodies = Object.entries(schemas).filter(
     ([name]) => name.endsWith('ErrorBody') && name !== 'ErrorBody',
@@ -162,7 +162,7 @@ t.test('the errors of a set are a plain object, with the members of every error'
 
 const OF_TOKENS = 'quotaExceededForTokens';
 
-t.test('the codes of a status are a set of its own, with an example for each', async (t) => {
+t.test('each error status of an operation lists its codes, with an example for each', async (t) => {
   const known = new Set(schemas.ErrorCode?.enum as string[]);
   for (const { operationId, responses } of operations) {
     for (const [status, one] of Object.entries(responses)) {
@@ -172,7 +172,7 @@ t.test('the codes of a status are a set of its own, with an example for each', a
       const codes = (error.properties?.code?.enum ?? []) as string[];
       const title = `${operationId} ${status}`;
       t.ok(codes.length > 0 && codes.every((code) => known.has(code)), title);
-      // Requests to models have a second limit.
+      // Requests to models also count against a token limit.
       const isOfTokens = codes.includes('quotaExceeded') && !['createImage', 'search'].includes(operationId);
       const further = isOfTokens ? [OF_TOKENS] : [];
       t.same(Object.keys(media?.examples ?? {}).sort(), [...codes, ...further].sort(), title);
@@ -192,14 +192,18 @@ t.test('the codes of a status are a set of its own, with an example for each', a
   }
 });
 
-t.test('GET /openapi.json: the file, but for the own address', async (t) => {
+t.test('GET /openapi.json: the file with the public URL of the service', async (t) => {
   const publicUrl = 'https://chat.example.com';
   const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
   const { body, headers } = await client.get('//openapi.json');
   t.equal(headers.get('content-type'), 'application/json; charset=utf-8');
   t.same(body.servers, [{ url: publicUrl }]);
   const served = JSON.stringify({ ...body, servers: document.servers });
-  t.equal(served, JSON.stringify(document), 'nothing else differs, the order included');
-  // The file was written by another process, with other settings.
-  t.equal(JSON.stringify(app.swagger()), JSON.stringify(document), 'two dumps are the same to the byte');
+  t.equal(served, JSON.stringify(document), 'nothing else differs, including the order');
+  // Another process wrote the file, with other settings.
+  t.equal(
+    JSON.stringify(app.swagger()),
+    JSON.stringify(document),
+    'the document is the same byte for byte in another process',
+  );
 });

@@ -1,4 +1,4 @@
-// The examples of errors in openapi.json are true: each operation is provoked, and sends the error of its example.
+// The error examples in openapi.json are accurate: each operation is made to fail, and sends the error in its example.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
@@ -40,7 +40,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 const targetOf = (url: string) =>
   url.replace('{id}', '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f').replace('{prefix}', 'parley_00000000');
 
-/** Of operations that ignore unknown fields of the query, and limit none. */
+/** Invalid queries for operations that ignore unknown query parameters and limit none. */
 const wrongQueries: Readonly<Record<string, string>> = { getResponse: '?stream=true' };
 
 function queryOf({ limited, operationId }: (typeof operations)[number]): string {
@@ -48,7 +48,7 @@ function queryOf({ limited, operationId }: (typeof operations)[number]): string 
   return wrongQueries[operationId] ?? '?color=1';
 }
 
-/** The error of an example, without what differs in each response. */
+/** The error in an example, without the members that differ in each response. */
 function expected(responses: Operation['responses'], status: number, code: string): Body {
   const response = resolved<{ content: Media }>(document, responses[status] ?? { $ref: '' });
   const example = response.content[json]?.examples[code];
@@ -97,7 +97,7 @@ t.test('404 notFound: an unknown ID, or an unknown model', async (t) => {
   }
 });
 
-t.test('403 crossSiteRequest: names the address of the dashboard', async (t) => {
+t.test('403 crossSiteRequest: the message names the URL of the dashboard', async (t) => {
   const headers = { 'sec-fetch-site': 'cross-site' };
   for (const { body, method, operationId, responses, url } of operations) {
     const response = responses[403] && resolved<{ content: Media }>(document, responses[403]);
@@ -112,7 +112,7 @@ t.test('403 crossSiteRequest: names the address of the dashboard', async (t) => 
   }
 });
 
-t.test('413 payloadTooLarge: names the limit', async (t) => {
+t.test('413 payloadTooLarge: the message names the limit', async (t) => {
   for (const { method, operationId, responses, schema, url } of operations) {
     if (schema === undefined) continue;
     const error = expected(responses, 413, 'payloadTooLarge');
@@ -123,11 +123,11 @@ t.test('413 payloadTooLarge: names the limit', async (t) => {
     const answer = await send(limit + 1);
     t.equal(answer.status, 413, operationId);
     t.same(comparable(answer.body), error, operationId);
-    t.equal((await send(limit)).status, 400, `${operationId}: a body of this size is read`);
+    t.equal((await send(limit)).status, 400, `${operationId}: a body at the limit is parsed`);
   }
 });
 
-t.test('429 quotaExceeded: the tokens of a day', async (t) => {
+t.test('429 quotaExceeded: the daily token limit', async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const limited = await startTestService(t, 'postgres', {
@@ -170,7 +170,7 @@ t.test('429 quotaExceeded: the tokens of a day', async (t) => {
     );
     const answer = await limited.client.request(method, url, { ...owner, body });
     t.equal(answer.status, 429, `${operationId} ${answer.text}`);
-    // What it needs depends on its API, and the rest on the day.
+    // `needed` depends on the API, and the other values depend on the time of day.
     const stable = ({ limit: { needed: _, resetsAt: __, ...limit }, message, ...error }: Body) => ({
       ...{ ...error, limit },
       message: message.replace(/up to [\d,]+/, 'up to N').replace(/resets at \S+/, 'resets then.'),

@@ -1,5 +1,5 @@
-// The examples of openapi.json are true: every request among them is sent as it stands, but for the ids of what there
-// is, and what comes back has the members that the example of the answer has.
+// The examples in openapi.json are accurate: every example request is sent unchanged except for its IDs, and the
+// response has the same members as the example response.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
@@ -31,7 +31,7 @@ const examplesIn = (content: Content | undefined, type: string) =>
     ([name, example]) => [name, resolved<Example>(document, example).value] as const,
   );
 
-/** The names of all members, those of the entries of arrays too. */
+/** The names of all members, including those of array entries. */
 function members(value: Body, place = ''): string[] {
   if (Array.isArray(value)) return value.slice(0, 1).flatMap((entry) => members(entry, `${place}[]`));
   if (typeof value !== 'object' || value === null) return [];
@@ -41,7 +41,7 @@ function members(value: Body, place = ''): string[] {
   ]);
 }
 
-/** Members of what is there in both: where one side has null or an empty list, nothing can be compared. */
+/** The comparable parts of both values. Where one side has null or an empty list, there is nothing to compare. */
 function shared(one: Body, other: Body): [Body, Body] {
   if (Array.isArray(one) && Array.isArray(other)) {
     const [first, second] = [one[0], other[0]];
@@ -64,7 +64,7 @@ function shared(one: Body, other: Body): [Body, Body] {
 const service = await startTestService(t, 'embedded', operatorEnv);
 const { client } = service;
 
-/** An account with a webhook, a key, a conversation and a log, and what the ids of the examples stand for. */
+/** An account with a webhook, a key, a conversation, and a request log, and the IDs that replace example IDs. */
 async function prepare(operationId: string, isOperators = false) {
   const isNew = operationId === 'signUp';
   if (isNew) return { cookie: '', email: `${crypto.randomUUID()}@example.com`, ids: {} };
@@ -97,10 +97,10 @@ async function prepare(operationId: string, isOperators = false) {
 }
 
 type State = Awaited<ReturnType<typeof prepare>>;
-/** For what changes nothing. */
+/** For read-only operations. */
 const [reader, operator] = [await prepare(''), await prepare('', true)];
 
-/** Puts what there is in the place of what the examples tell of. */
+/** Replaces the IDs and email addresses of an example with those of the account. */
 function substituted(body: Body, { email, ids }: State): Body {
   if (body === undefined) return undefined;
   const changed = { ...body };
@@ -118,13 +118,13 @@ const idOf = (path: string, ids: State['ids']): string => {
   return path.includes('/models/') ? 'parley-builtin' : (ids.conversation ?? '');
 };
 
-/** What would filter away what the example of the answer tells of. */
+/** Query parameters that would filter out the entries that the example response shows. */
 const filters = new Set([
   ...['id', 'key_id', 'endpoint', 'model', 'status', 'from', 'to', 'q'],
   ...['search', 'plan', 'suspended', 'request_id'],
 ]);
 
-/** The examples of a query, but for cursors: each leads on from a page of one list only. */
+/** Left out of the query: each cursor continues only one list. */
 const cursors = new Set(['cursor', 'after', 'after_id', 'before_id']);
 
 function queryOf({ parameters = [] }: Operation, withFilters: boolean, ids: State['ids']): string {
@@ -139,7 +139,7 @@ function queryOf({ parameters = [] }: Operation, withFilters: boolean, ids: Stat
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
-/** They need a request that runs: test/routes/chat-cancel.test.ts. */
+/** These operations need an in-flight request: test/routes/chat-cancel.test.ts. */
 const stops = new Set(['cancelChat', 'cancelChatByKey', 'cancelResponse']);
 
 for (const { method, operation, path } of operations) {
@@ -165,7 +165,7 @@ for (const { method, operation, path } of operations) {
       const response = operation.responses[answer.status] as { content?: Content };
       const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
       const examples = examplesIn(response.content, type);
-      t.equal(examples.length > 0, answer.text !== '', 'an example wherever there is a body');
+      t.equal(examples.length > 0, answer.text !== '', 'every response body has an example');
       for (const [title, example] of examples) {
         const isEvent = type === 'text/event-stream';
         const candidates = isEvent
@@ -177,7 +177,7 @@ for (const { method, operation, path } of operations) {
         });
         t.ok(
           differences.includes(''),
-          `${title} has the members of an answer: ${differences[0] ?? 'there is none'}`,
+          `${title} has the members of a response: ${differences[0] ?? 'there is no such event'}`,
         );
       }
     });

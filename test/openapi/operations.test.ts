@@ -1,4 +1,4 @@
-// What has no name yet stops the build of the document; nothing in it is called `undefined`.
+// An unnamed part aborts the build of the document, so that no component is named `undefined`.
 import t from 'tap';
 import { type Operation, withOperations } from '../../src/openapi/operations.ts';
 
@@ -10,14 +10,14 @@ function build(path: string, one: ReturnType<typeof parameter>, known = 'getThin
   return document as { components: { parameters: object } };
 }
 
-t.test('known names: a component of the resource, the header or the limit', async (t) => {
+t.test('known names: path parameters become components, and limits and headers are accepted', async (t) => {
   const { parameters } = build('/api/v1/keys/{id}', parameter('path', 'id')).components;
   t.same(Object.keys(parameters), ['KeyId']);
   t.doesNotThrow(() => build('/api/v1/keys', parameter('query', 'limit', { maximum: 100 })));
   t.doesNotThrow(() => build('/api/v1/chat', parameter('header', 'idempotency-key')));
 });
 
-t.test('unknown names: an error that says what to add', async (t) => {
+t.test('unknown names: the error says what to add', async (t) => {
   t.throws(() => build('/api/v1/things/{id}', parameter('path', 'id')), /"things" in \/api\/v1\/things/);
   t.throws(() => build('/api/v1/keys', parameter('query', 'limit')), /a maximum/);
   t.throws(() => build('/api/v1/keys', parameter('header', 'x-other')), /x-other/);

@@ -1,5 +1,5 @@
-// Patterns of openapi.json against the service's own checks, whose messages are better: they accept all that the service
-// accepts, and refuse most of what it refuses.
+// Compares the patterns in openapi.json with the checks of the service, which send better messages. The patterns accept
+// all values that the service accepts, and refuse most values that it refuses.
 import { readFileSync } from 'node:fs';
 import fc, { type Arbitrary } from 'fast-check';
 import t from 'tap';
@@ -78,7 +78,7 @@ const bad = {
   ],
 };
 
-/** A good value with up to three pieces put in, or taken out. */
+/** A good value with up to three pieces inserted or removed. */
 const near = (values: string[], pieces: string[]): Arbitrary<string> =>
   fc
     .tuple(
@@ -96,7 +96,7 @@ const near = (values: string[], pieces: string[]): Arbitrary<string> =>
       changes.reduce((text, [at, gone, piece]) => text.slice(0, at) + piece + text.slice(at + gone), value),
     );
 
-/** How many random values both refuse, of those that the service refuses. Throws if the pattern refuses a good one. */
+/** Counts accepted and refused random values. Throws if the pattern refuses a value that the service accepts. */
 function compare(values: Arbitrary<string>, pattern: RegExp, accepts: (value: string) => boolean) {
   const counts = { accepted: 0, refused: 0, bothRefuse: 0 };
   fc.assert(
@@ -112,7 +112,7 @@ function compare(values: Arbitrary<string>, pattern: RegExp, accepts: (value: st
   return counts;
 }
 
-t.test('the pattern of allowed origins: random values', async (t) => {
+t.test('the pattern for allowed origins accepts every random value that the service accepts', async (t) => {
   const pieces = [
     '.',
     '..',
@@ -141,7 +141,7 @@ t.test('the pattern of allowed origins: random values', async (t) => {
   t.ok(bothRefuse / refused > 0.75, `${bothRefuse} of ${refused} refused by both`);
 });
 
-t.test('the pattern of email addresses: random values', async (t) => {
+t.test('the pattern for email addresses accepts every random value that the service accepts', async (t) => {
   const pieces = ['.', '..', '@', '-', '-.', ' ', 'ſ', 'K', '"', '+', '_', '\n'];
   const { accepted, bothRefuse, refused } = compare(near(good.email, pieces), patterns.email, acceptsEmail);
   t.ok(accepted > 1000 && refused > 1000, `${accepted} accepted, ${refused} refused`);
@@ -149,7 +149,7 @@ t.test('the pattern of email addresses: random values', async (t) => {
 });
 
 t.test(
-  'examples over HTTP: the service and the pattern agree, and the message names the entry',
+  'the service and the patterns agree on known values, and the error message names the refused origin',
   async (t) => {
     const { client } = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '1000' });
     const owner = await client.signUp();

@@ -1,4 +1,4 @@
-// The document of the last release changes with a release, and with nothing else.
+// The document of the last release changes only in a release.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,13 +18,13 @@ function commit(document: string, version: string) {
   git('commit', '-q', '--no-gpg-sign', '-m', 'A change');
 }
 
-t.test('the last change to the released document', async (t) => {
+t.test('a change to the released document that is not a release is reported', async (t) => {
   mkdirSync(join(root, 'tools/contract'), { recursive: true });
   writeFileSync(join(root, 'tools/contract/released.json'), 'a');
-  t.equal(strayChange(root), undefined, 'without git nothing is known');
+  t.equal(strayChange(root), undefined, 'without a Git repository, nothing is reported');
   git('init', '-q');
   commit('a', '1.0.0');
-  t.equal(strayChange(root), undefined, 'its first state');
+  t.equal(strayChange(root), undefined, 'the first commit');
   commit('b', '1.1.0');
   t.equal(strayChange(root), undefined, 'a release');
   writeFileSync(join(root, 'tools/contract/released.json'), 'c');
@@ -35,7 +35,7 @@ t.test('the last change to the released document', async (t) => {
   commit('c', '1.1.0');
   t.match(strayChange(root), /by commit [0-9a-f]+, which is not a release/);
   commit('c', '1.2.0');
-  t.match(strayChange(root), /by commit/, 'a later version does not excuse it');
+  t.match(strayChange(root), /by commit/, 'a later version does not make the change a release');
   commit('d', '1.3.0');
-  t.equal(strayChange(root), undefined, 'the next release does');
+  t.equal(strayChange(root), undefined, 'the next release replaces the change');
 });
