@@ -1,4 +1,4 @@
-/** The fenced blocks of the README and the guides, where they stand. */
+/** The fenced code blocks of the README and the guides, with their locations. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { marked, type Tokens } from 'marked';
@@ -7,13 +7,13 @@ import { anchorMaker, inlineText } from '../../src/docs/guides.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export type Snippet = {
-  /** From the checkout's root, such as `docs/guides/chat.md`. */
+  /** Relative to the root of the checkout, such as `docs/guides/chat.md`. */
   file: string;
-  /** Of the opening fence. */
+  /** The line of the opening fence. */
   line: number;
   language: string;
   code: string;
-  /** Where the exceptions find it: `chat.md#see-a-conversation`, the section that it stands in. */
+  /** The section that contains it, such as `chat.md#see-a-conversation`. */
   place: string;
 };
 
@@ -26,7 +26,7 @@ export const pages: readonly string[] = [
     .map((name) => `docs/guides/${name}`),
 ];
 
-/** The snippets of a page, in its order. */
+/** The snippets of a page, in page order. */
 export function snippetsOf(file: string): Snippet[] {
   const anchorOf = anchorMaker();
   let line = 1;

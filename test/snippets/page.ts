@@ -1,4 +1,4 @@
-/** Runs the snippets of one page in its order, as somebody does who follows it, against a running service. */
+/** Runs the snippets of one page in order, as a reader who follows it does, against a running service. */
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -27,16 +27,16 @@ import { shownProblem } from './shown.ts';
 import { proxyOf } from './vite.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Where every page says that the service is. */
+/** The URL of the service on every page. */
 const WRITTEN_ORIGIN = 'http://localhost:3000';
 const PATIENCE_MS = 60_000;
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery' };
 
-/** How it went: `what` for the list, `problem` where it went wrong, `skipped` where this machine lacks something. */
+/** A result: `what` for the list, `problem` if the snippet failed, `skipped` if this machine lacks a program. */
 export type Outcome = { what: string; problem?: string; skipped?: string };
 
-/** Shell variables of a page's snippets, exported or not, go from one to the next. */
+/** Passes shell variables, exported or not, from each snippet of a page to the next. */
 const before = `
 known=$(compgen -v)
 . ./.state
@@ -47,7 +47,7 @@ for name in $(compgen -v | grep -vxF "$known" | grep -E '^[A-Z][A-Z0-9_]*$' | gr
 done > .state
 `;
 
-/** In place of make: what a page has it do in the checkout, in the folder of the page. */
+/** Replaces `make`: runs the targets that a page runs in the checkout in the folder of the page instead. */
 const make = `#!/bin/sh
 case "$1" in
 sdk) exec '${process.execPath}' '${root}tools/sdk/build.mjs' "$PWD/sdk";;
@@ -92,7 +92,7 @@ export class Page {
     };
   }
 
-  /** What a reader has who comes to the page: an account with a key and a session, unless the page makes them. */
+  /** Gives the page an account with a key and a session, as its readers have, unless the page creates them. */
   static async open(t: Test, service: TestService, snippets: readonly Snippet[]): Promise<Page> {
     const recorder = await startRecorder(t, service.client.origin);
     const folder = mkdtempSync(join(tmpdir(), 'parley-snippets-'));
@@ -118,7 +118,7 @@ export class Page {
     writeFileSync(join(this.#folder, 'cookies.txt'), jar);
     const { body } = await client.post('/keys', { name: 'first key', scopes: [...scopes] }, { cookie });
     writeFileSync(join(this.#folder, '.state'), `declare -x PARLEY_KEY="${body.key}"\n`);
-    // Pages show these two without asking for them: what a refusal looks like, and the headers of a metered answer.
+    // Pages show these two responses without a request: an error, and the headers of a metered response.
     const { origin } = this.#recorder;
     await (await fetch(`${origin}/api/v1/usage`)).text();
     const authorization = { Authorization: `Bearer ${body.key}`, 'Content-Type': 'application/json' };
@@ -126,7 +126,7 @@ export class Page {
     await (await fetch(`${origin}/api/v1/chat`, chat)).text();
   }
 
-  /** Leaves nothing behind, whatever the page has changed: the next one signs up under the same address. */
+  /** Deletes the account, whatever the page has changed, because the next page signs up with the same address. */
   async close(): Promise<void> {
     const { app, client, database } = this.#service;
     const context = { db: database.db, config: app.config };
@@ -140,7 +140,7 @@ export class Page {
         cookie: cookieIn(headers),
       });
     }
-    // An account that signs up again the same day would begin with what this one has used.
+    // Otherwise, a new account with the same address would start with today's usage of this one.
     await database.db.delete(carriedUsage);
   }
 
@@ -151,7 +151,7 @@ export class Page {
     if (exception !== undefined && language !== 'python') return { what: exception };
     if (['json', 'http'].includes(language)) {
       const problem = shownProblem(language, code, this.#recorder.answers);
-      return { what: 'as the service answers', ...(problem && { problem }) };
+      return { what: 'matches a response of the service', ...(problem && { problem }) };
     }
     if (['', 'text'].includes(language)) return this.#matchKey(code);
     const seen = this.#recorder.answers.length;
@@ -163,11 +163,13 @@ export class Page {
     return { ...outcome, what: `${outcome.what}, ${answers.length} requests` };
   }
 
-  /** A pattern of keys finds the key of the page, whole. */
+  /** Checks that a pattern for API keys matches the whole key of the page. */
   async #matchKey(pattern: string): Promise<Outcome> {
     const { stdout } = await this.#shell('. ./.state; printf %s "$PARLEY_KEY"');
-    const what = 'finds the key';
-    return new RegExp(`^${pattern.trim()}$`).test(stdout) ? { what } : { what, problem: `not in ${stdout}` };
+    const what = 'matches the key';
+    return new RegExp(`^${pattern.trim()}$`).test(stdout)
+      ? { what }
+      : { what, problem: `it does not match ${stdout}` };
   }
 
   async #runProgram(
@@ -182,7 +184,7 @@ export class Page {
       case 'bash': {
         const [program = ''] = code.split(' ');
         if (['pg_dump', 'git'].includes(program) && !isInstalled(program))
-          return { what: 'skipped', skipped: `there is no ${program}` };
+          return { what: 'skipped', skipped: `${program} is not installed` };
         if (program === 'pg_dump') return this.#dump(swapped);
         if (/^np(m run|x parley) /.test(code)) return this.#operate(swapped);
         if (program === 'git') await this.#shell('git init -q .');
@@ -190,7 +192,7 @@ export class Page {
         return this.#outcomeOf(`bash -eu ${name}.sh`);
       }
       case 'python': {
-        if (!isInstalled('python3')) return { what: 'skipped', skipped: 'there is no python3' };
+        if (!isInstalled('python3')) return { what: 'skipped', skipped: 'python3 is not installed' };
         write('py');
         if (exception)
           return { ...(await this.#outcomeOf(`python3 -m py_compile ${name}.py`)), what: exception };
@@ -201,7 +203,7 @@ export class Page {
           return proxyOf(this.#t, this.#folder, swapped, await this.#variables());
         this.#installPackages(code);
         write('mjs');
-        // A program that swallows an error ends well, and prints nothing.
+        // A program that swallows an error exits with 0 and prints nothing.
         const check = /console\.log|stdout\.write/.test(code) ? '[ -s .printed ]' : 'true';
         return this.#outcomeOf(
           `set -o pipefail; . ./.state; '${process.execPath}' ${name}.mjs | tee .printed && ${check}`,
@@ -213,28 +215,28 @@ export class Page {
         return this.#outcomeOf(`. ./.state; exec '${process.execPath}' ${name}.js`);
       }
       default:
-        return { what: 'not run', problem: `how is ${language} run?` };
+        return { what: 'not run', problem: `no runner for ${language}` };
     }
   }
 
-  /** An operator's command, in the checkout, beside the running service. */
+  /** Runs an operator command in the checkout, while the service is running. */
   async #operate(command: string): Promise<Outcome> {
     await this.#service.client.post('/auth/signup', ada).catch(() => {});
     return this.#outcomeOf(`. '${this.#folder}/.state'; ${command}`, root);
   }
 
-  /** A dump of a Postgres database, with all that Parley makes in one. */
+  /** Dumps a Postgres database with Parley's schema. */
   async #dump(command: string): Promise<Outcome> {
     const { drop, env } = await freshDatabase('postgres');
     this.#t.teardown(drop);
     const outcome = await this.#outcomeOf(`export DATABASE_URL='${env.DATABASE_URL}'; ${command}`);
-    // The tools of one version refuse the server of a newer one, which some test machines have.
+    // On some test machines the server is newer than pg_dump, which refuses to dump it.
     if (outcome.problem?.includes('server version mismatch'))
-      return { what: 'skipped', skipped: 'an older pg_dump' };
+      return { what: 'skipped', skipped: 'pg_dump is older than the server' };
     return outcome;
   }
 
-  /** Compiles all of the page's TypeScript at once, strictly, as it says that it is. */
+  /** Compiles all TypeScript of the page at once, in strict mode. */
   async #checkTypes(file: string): Promise<string> {
     if (this.#areTypesChecked) return '';
     if (!existsSync(join(this.#folder, 'node_modules/parley-sdk')))
@@ -260,7 +262,7 @@ export class Page {
     return problem;
   }
 
-  /** Installs what a program imports, from the packages that the tests of clients and frameworks have. */
+  /** Links the packages that a program imports, from those of the client and framework tests. */
   #installPackages(code: string): void {
     const imports = code.matchAll(/ from '((?:@[^'/]+\/)?[^'/.:]+)'/g);
     const names = [...imports].map(([, name = '']) => name);
@@ -283,7 +285,7 @@ export class Page {
   async #outcomeOf(command: string, cwd?: string): Promise<Outcome> {
     const { code, stderr, stdout } = await this.#shell(command, cwd);
     if (code === 0) return { what: 'ran' };
-    return { what: 'ran', problem: `it ended with ${code}\n${stdout}\n${stderr}` };
+    return { what: 'ran', problem: `it exited with ${code}\n${stdout}\n${stderr}` };
   }
 
   #shell(command: string, cwd = this.#folder): Promise<{ code: number; stdout: string; stderr: string }> {

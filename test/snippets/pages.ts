@@ -1,4 +1,4 @@
-/** Runs whole pages as tests, and lists what came of each snippet. */
+/** Runs whole pages as tests, and lists the result of each snippet. */
 import type { Test } from 'tap';
 import { startTestService } from '../support/service.ts';
 import { snippetsOf } from './markdown.ts';
@@ -6,9 +6,9 @@ import { Page } from './page.ts';
 import { isStart } from './starts.ts';
 
 /**
- * A test for each page, with a subtest for each snippet. Those that start a service are left to `starts.ts`.
+ * Runs a test for each page, with an assertion for each snippet. `starts.ts` runs the snippets that start a service.
  *
- * @returns the list, a line for each snippet that was run
+ * @returns the list of results, one line for each snippet
  */
 export async function runPages(t: Test, files: readonly string[]): Promise<string[]> {
   const service = await startTestService(t, 'embedded');

@@ -1,4 +1,4 @@
-/** Stands between a page's snippets and the service, and remembers what the service answered. */
+/** A proxy between a page's snippets and the service, which records the responses of the service. */
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
@@ -12,13 +12,13 @@ export type Recorded = {
 };
 
 export type Recorder = {
-  /** What the snippets call in place of `http://localhost:3000`. */
+  /** The origin that the snippets call instead of `http://localhost:3000`. */
   origin: string;
-  /** Every answer, the oldest first. */
+  /** Every response, oldest first. */
   answers: Recorded[];
 };
 
-/** Passes everything on to a service as it comes. It ends with the test. */
+/** Starts a proxy that streams everything to and from a service. It stops when the test ends. */
 export async function startRecorder(t: Test, service: string): Promise<Recorder> {
   const answers: Recorded[] = [];
   const server = createServer((request, response) => {

@@ -1,9 +1,9 @@
-/** Blocks that show an answer: the service must really answer so, in names and types. */
+/** Checks blocks that show a response: a real response must have the same names and types. */
 import { isDeepStrictEqual } from 'node:util';
 import { eventsOf } from '../support/event-reader.ts';
 import type { Recorded } from './recorder.ts';
 
-/** Names and types of a value, all the way down; null stands for whatever is not there yet. */
+/** The names and types of a value, recursively. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
   if (value === null || typeof value !== 'object') return typeof value;
@@ -35,9 +35,9 @@ const json = (text: string): unknown => {
 };
 
 /**
- * Compares an answer that a page shows with those that the service gave to the snippets before it.
+ * Compares a response on a page with the service's responses to the snippets before it.
  *
- * @returns what is wrong; nothing when one of them is like it
+ * @returns the problem, or `undefined` if a response matches
  */
 export function shownProblem(
   language: string,
@@ -46,9 +46,9 @@ export function shownProblem(
 ): string | undefined {
   if (language === 'json') {
     const shown = json(code);
-    if (shown === undefined) return 'this is no JSON';
+    if (shown === undefined) return 'this is not valid JSON';
     if (answers.some(({ body }) => fits(shown, json(body) ?? ''))) return undefined;
-    return `no answer is like it: ${JSON.stringify(shapeOf(shown))}`;
+    return `no response matches it: ${JSON.stringify(shapeOf(shown))}`;
   }
   return /^event: /m.test(code) ? eventsProblem(code, answers) : headersProblem(code, answers);
 }
@@ -62,10 +62,10 @@ function eventsProblem(code: string, answers: readonly Recorded[]): string | und
     ({ data, event }) =>
       !streams.some((events) => events.some((real) => real.event === event && fits(data, real.data))),
   );
-  return strange && `no event is like it: ${strange.event} ${JSON.stringify(shapeOf(strange.data))}`;
+  return strange && `no event matches it: ${strange.event} ${JSON.stringify(shapeOf(strange.data))}`;
 }
 
-/** Header by header; a number may be any number. */
+/** Compares each header. A number matches any number. */
 function headersProblem(code: string, answers: readonly Recorded[]): string | undefined {
   const lines = code.split('\n').map((line) => {
     const [name = '', ...value] = line.split(': ');
@@ -77,5 +77,5 @@ function headersProblem(code: string, answers: readonly Recorded[]): string | un
   });
   const hasAll = ({ headers }: Recorded) => lines.every(({ name, value }) => value.test(headers[name] ?? ''));
   if (answers.some(hasAll)) return undefined;
-  return 'no answer has these headers';
+  return 'no response has these headers';
 }

@@ -1,4 +1,4 @@
-// Every command of the README and the guides that starts a service is run as it stands. The list goes to standard error.
+// Every command in the README and the guides that starts a service runs. The results are written to standard error.
 import t from 'tap';
 import { startUpstream } from '../support/upstream/client.ts';
 import { pages, type Snippet, snippetsOf } from './markdown.ts';
@@ -7,7 +7,7 @@ import { isStart, runStart } from './starts.ts';
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
-/** The same command on several pages is run once. */
+/** A command that is on several pages runs once. */
 const commands = new Map<string, Snippet[]>();
 for (const snippet of pages.flatMap(snippetsOf).filter(isStart))
   commands.set(snippet.code, [...(commands.get(snippet.code) ?? []), snippet]);
@@ -18,6 +18,6 @@ for (const [code, snippets] of commands) {
   t.test(`${places} bash: ${code}`, async (t) => {
     const [snippet] = snippets;
     if (snippet) await runStart(t, snippet, upstream);
-    console.error(`${places} bash: ${t.passing() ? 'serves as it says' : 'FAILED'}`);
+    console.error(`${places} bash: ${t.passing() ? 'serves with the documented settings' : 'FAILED'}`);
   });
 }

@@ -1,4 +1,4 @@
-/** Snippets that start a service: run as they stand, but for the addresses of what this machine does not have. */
+/** Runs snippets that start a service. Only the addresses of servers that this machine lacks are replaced. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import type { Snippet } from './markdown.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const settings = readFileSync(join(root, 'docs/guides/running-parley.md'), 'utf8');
-/** What a reader's shell holds where a command names a variable of theirs. */
+/** The value of a variable that a command reads from the reader's shell. */
 const PROVIDER_KEY = 'provider-key-0123456789';
 
 export const isStart = ({ code, language }: Snippet): boolean =>
@@ -32,10 +32,10 @@ export function variablesOf(code: string): Record<string, string> {
   );
 }
 
-/** A service that a command has started. */
+/** A service that a command has started, with the variables that the command sets. */
 type Started = { client: Client; given: Record<string, string> };
 
-/** Runs a snippet that ends in `make start`, and waits until it serves. */
+/** Runs a snippet that ends in `make start`, and waits until the service is ready. */
 async function start(t: Test, code: string, upstream: Upstream): Promise<Started> {
   const given = variablesOf(code);
   const folder = mkdtempSync(join(tmpdir(), 'parley-start-'));
@@ -58,7 +58,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
   const ours = upstreams.replaceAll(/"https?:[^"]*"/g, JSON.stringify(upstream.url));
   writeFileSync(join(folder, 'upstreams.json'), ours);
 
-  // What differs on this machine: where the databases and the upstreams are, and which port is free.
+  // Differences on this machine: the addresses of databases and upstreams, and the free port.
   const origins = ['CHAT_URL', 'IMAGES_URL', 'EMBEDDINGS_URL', 'SEARCH_URL'].flatMap(
     (name) => given[name] ?? [],
   );
@@ -73,11 +73,11 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
   let swapped = code;
   for (const [written, here] of swaps) if (written && here) swapped = swapped.replaceAll(written, here);
 
-  // A model that others' programs fetch is what the test upstream has.
+  // `ollama pull` has nothing to fetch: the test upstream serves the model.
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/ollama'), '#!/bin/sh\n[ "$1" = pull ]\n');
   chmodSync(join(folder, 'bin/ollama'), 0o755);
-  const { NODE_OPTIONS: _, ...own } = process.env; // tap's, to follow the processes of a test
+  const { NODE_OPTIONS: _, ...own } = process.env; // set by tap to trace the processes of a test
   const shell = spawn('bash', ['-euc', swapped], {
     cwd: root,
     env: {
@@ -103,7 +103,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
       said += text;
       if (said.includes('Parley is running at')) resolve();
     });
-    ended.then(() => reject(new Error(`It did not start:\n${said}`)));
+    ended.then(() => reject(new Error(`The service did not start:\n${said}`)));
   });
 
   const origin = `http://127.0.0.1:${port}`;
@@ -112,9 +112,9 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
 }
 
 /**
- * Starts it, and looks whether what it sets has come about.
+ * Starts the service of a snippet, and checks that the settings of the snippet take effect.
  *
- * @param upstream - in place of every server of others that it names
+ * @param upstream - replaces every third-party server in the snippet
  */
 export async function runStart(t: Test, { code }: Snippet, upstream: Upstream): Promise<void> {
   const { client, given } = await start(t, code, upstream);

@@ -1,4 +1,4 @@
-/** A development server of Vite with the configuration that a page gives: what a page asks of it must reach the service. */
+/** Runs a Vite development server with the configuration from a page. Its requests must reach the service. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ export async function proxyOf(
   writeFileSync(join(folder, 'vite.config.mjs'), config);
   const port = await freePort();
   const args = [vite, '--host', '127.0.0.1', '--port', String(port), '--strictPort'];
-  const { NODE_OPTIONS: _, ...own } = process.env; // tap's, to follow the processes of a test
+  const { NODE_OPTIONS: _, ...own } = process.env; // set by tap to trace the processes of a test
   const server = spawn(process.execPath, args, {
     cwd: folder,
     env: { ...own, ...env },
@@ -32,7 +32,7 @@ export async function proxyOf(
   });
   await new Promise<void>((resolve, reject) => {
     server.stdout.setEncoding('utf8').on('data', (text) => text.includes('ready in') && resolve());
-    server.once('exit', (code) => reject(new Error(`Vite ended with ${code}.`)));
+    server.once('exit', (code) => reject(new Error(`Vite exited with ${code}.`)));
   });
   const origin = `http://127.0.0.1:${port}`;
   const answer = await fetch(`${origin}/api/v1/chat`, {
