@@ -1,4 +1,4 @@
-// What the chat keeps: failed questions, the reader's place, and its calm once nothing more can come.
+// The chat keeps failed messages and the reading position, and stops polling once nothing more can arrive.
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillConversation, fillConversations } from '../support/dashboard-volume.ts';
@@ -10,12 +10,12 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
-/** Ends after three words. */
+/** A reply that is cut off after three words. */
 const broken = { chunks: 20, chunkIntervalMs: 20, fault: 'cut', faultAfter: 3 } as const;
 
 const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
 
-t.test('failed questions', { skip: noDashboard }, async (t) => {
+t.test('failed messages stay in the conversation', { skip: noDashboard }, async (t) => {
   const { button, complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -41,7 +41,7 @@ t.test('failed questions', { skip: noDashboard }, async (t) => {
   await log.getByText('You said: The second question').waitFor();
   await ended();
   t.same(await questions(), ['The first question', 'The second question']);
-  t.equal(await text(charged).count(), 1, 'the charge is still there');
+  t.equal(await text(charged).count(), 1, 'the note about the charge is still shown');
   await upstream.configure(broken);
   await ask('The third question');
   await text(charged).nth(1).waitFor();
@@ -54,22 +54,22 @@ t.test('failed questions', { skip: noDashboard }, async (t) => {
   await look(t, 'chat-kept-failures');
   await page.reload();
   await log.getByText('You said: The fourth question').waitFor();
-  t.same(await questions(), all, 'also when the page is loaded again');
+  t.same(await questions(), all, 'also after a reload');
   t.equal(await text(charged).count(), 2);
 
   const path = new URL(page.url()).pathname;
   await button('Try again').first().click();
   await log.getByText('You said: The first question').waitFor();
   await ended();
-  t.equal(new URL(page.url()).pathname, path, 'in the same conversation');
+  t.equal(new URL(page.url()).pathname, path, 'the conversation stays the same');
   await page.reload();
   await log.getByText('You said: The first question').waitFor();
-  t.same(await questions(), [all[1], all[2], all[3], all[0]], 'asked again as the latest question');
+  t.same(await questions(), [all[1], all[2], all[3], all[0]], 'the retried message becomes the latest one');
   expectRefusals(0);
   t.same(complaints, []);
 });
 
-t.test('a page that is loaded again while an answer is in progress', { skip: noDashboard }, async (t) => {
+t.test('a reload while a reply is in progress resumes the reply', { skip: noDashboard }, async (t) => {
   const { button, chats, complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -79,11 +79,11 @@ t.test('a page that is loaded again while an answer is in progress', { skip: noD
     await page.getByLabel('Your message').fill(message);
     await page.getByLabel('Your message').press('Enter');
     await log.getByText('0xxx').last().waitFor();
-    // The service says that the answer is in progress.
+    // The service responds that the reply is in progress.
     expectRefusals();
     await page.reload();
     await text('Reply in progress…').waitFor();
-    t.equal(await log.getByText(message, { exact: true }).count(), 1, 'the question is there');
+    t.equal(await log.getByText(message, { exact: true }).count(), 1, 'the message is shown once');
     t.equal(await text('Conversation not found').count(), 0);
   };
 
@@ -96,16 +96,20 @@ t.test('a page that is loaded again while an answer is in progress', { skip: noD
   await log.getByText('59xx').nth(1).waitFor();
   expectRefusals(0);
   t.equal(await log.getByRole('article').count(), 4);
-  t.equal(new Set(chats).size, 2, 'each is charged once');
+  t.equal(new Set(chats).size, 2, 'each message is charged once');
   await interrupted('The third question');
   await button('Sign out').click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   expectRefusals(0);
-  t.notMatch(await page.evaluate('JSON.stringify(sessionStorage)'), /question/, 'gone with signing out');
+  t.notMatch(
+    await page.evaluate('JSON.stringify(sessionStorage)'),
+    /question/,
+    'signing out clears the messages from session storage',
+  );
   t.same(complaints, []);
 });
 
-t.test('the reader’s place', { skip: noDashboard }, async (t) => {
+t.test('the reading position is stable in a long conversation', { skip: noDashboard }, async (t) => {
   const { accountId, button, complaints, database, look, page } = await startDashboard(t, '/chat');
   await fillConversations(database.db, accountId, 200);
   const id = await fillConversation(database.db, accountId, 'A long conversation', 300);
@@ -121,11 +125,15 @@ t.test('the reader’s place', { skip: noDashboard }, async (t) => {
     await page.evaluate(twoFrames);
     const after = await message.boundingBox();
     const moved = Math.abs((after?.y ?? Number.NaN) - (before?.y ?? 0));
-    t.ok(moved <= 2, `message ${first} stays where it was, within ${moved} px`);
+    t.ok(moved <= 2, `message ${first} moves by ${moved} px`);
   }
   t.equal(await page.getByRole('article').count(), 300);
-  t.equal(await page.evaluate('document.activeElement.role'), 'log', 'the focus of the button that is gone');
-  // Messages above get their true height on the way.
+  t.equal(
+    await page.evaluate('document.activeElement.role'),
+    'log',
+    'the focus moves from the removed button to the log',
+  );
+  // Messages above are laid out at their real height during scrolling.
   const message = page.getByText('Question 95', { exact: true });
   await message.scrollIntoViewIfNeeded();
   await page.evaluate(twoFrames);
@@ -138,17 +146,17 @@ t.test('the reader’s place', { skip: noDashboard }, async (t) => {
   await scrolled;
   await page.evaluate(twoFrames);
   const moved = ((await message.boundingBox())?.y ?? 0) - start;
-  t.ok(Math.abs(moved - 400) <= 2, `a turn of the wheel moves a message by ${moved} px`);
+  t.ok(Math.abs(moved - 400) <= 2, `scrolling by 400 px moves a message by ${moved} px`);
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
   await look(t, 'chat-300-messages');
   t.same(complaints, []);
 });
 
-t.test('a stopped first answer that is never stored', { skip: noDashboard }, async (t) => {
+t.test('polling ends if a stopped first reply is never stored', { skip: noDashboard }, async (t) => {
   const { button, complaints, expectRefusals, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
-  // The service cannot be asked to stop.
+  // The cancellation does not reach the service.
   await page.route('**/api/v1/chat/cancel', (route) => route.abort());
   await page.clock.install();
   let lists = 0;
@@ -173,6 +181,6 @@ t.test('a stopped first answer that is never stored', { skip: noDashboard }, asy
   const before = lists;
   await page.clock.runFor(300_000);
   await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
-  t.equal(lists, before, 'the list is asked for no longer');
+  t.equal(lists, before, 'the list is no longer polled');
   t.same(complaints, []);
 });

@@ -1,4 +1,4 @@
-// The list of conversations: those that begin, those of the API, and pins.
+// The list of conversations: new conversations, API conversations, and pins.
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -9,10 +9,10 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
-/** An answer that takes six seconds. */
+/** A reply that takes six seconds. */
 const slow = { chunks: 60, chunkSize: 6, chunkIntervalMs: 100 };
 
-/** How many rows the first question has had since, whenever the page changed. */
+/** Records how many rows the first conversation has after each change of the page. */
 const watchRows = `(() => {
   globalThis.rowCounts = new Set();
   new MutationObserver(() =>
@@ -21,7 +21,7 @@ const watchRows = `(() => {
 })()`;
 
 t.test(
-  'a conversation is in the list while its first answer is under way',
+  'the list shows a conversation while its first reply is in progress',
   { skip: noDashboard },
   async (t) => {
     const { button, complaints, expectRefusals, look, page } = await startDashboard(t, '/chat', {
@@ -37,7 +37,7 @@ t.test(
       await field.press('Enter');
     };
 
-    await t.test('before the first word, then while it is read, and once it is stored', async (t) => {
+    await t.test('before the first word, while the reply streams, and after it is stored', async (t) => {
       await list.getByText('Your conversations will appear here.').waitFor();
       await upstream.configure(slow);
       let send = () => {};
@@ -51,7 +51,7 @@ t.test(
       await ask('The first question');
       const first = row(/^The first question Replying…$/);
       await first.waitFor();
-      t.equal(new URL(page.url()).pathname, '/chat', 'it has no ID yet');
+      t.equal(new URL(page.url()).pathname, '/chat', 'the conversation has no ID yet');
       t.equal(await first.getAttribute('aria-current'), 'page');
       send();
       await log.getByText('0xxx').waitFor();
@@ -60,11 +60,15 @@ t.test(
       await page.evaluate(watchRows);
       await look(t, 'chat-list-answering');
       await row(/^The first question just now$/).waitFor();
-      t.same(await page.evaluate('[...rowCounts]'), [1], 'never missing, never twice');
-      t.equal((await row('The first question').boundingBox())?.height, height, 'as high as before');
+      t.same(await page.evaluate('[...rowCounts]'), [1], 'the conversation is always listed exactly once');
+      t.equal(
+        (await row('The first question').boundingBox())?.height,
+        height,
+        'the height of the row does not change',
+      );
     });
 
-    await t.test('a new chat before its first word does not end it', async (t) => {
+    await t.test('starting a new chat before the first word does not stop the reply', async (t) => {
       const cancelled: string[] = [];
       page.on('request', (request) => {
         if (request.url().endsWith('/cancel')) cancelled.push(request.url());
@@ -94,7 +98,7 @@ t.test(
       await row('The question that is left').waitFor({ state: 'detached' });
     });
 
-    await t.test('from another conversation, and after a reload', async (t) => {
+    await t.test('the reply continues while another conversation is open, and after a reload', async (t) => {
       await upstream.configure({ ...slow, chunkIntervalMs: 500 });
       await button('New chat').click();
       await page.waitForURL('**/chat');
@@ -107,7 +111,7 @@ t.test(
       await second.click();
       await log.getByText('The second question').waitFor();
       t.equal(await second.getAttribute('aria-current'), 'page');
-      // The service says that the answer is in progress.
+      // The service responds that the reply is in progress.
       expectRefusals();
       await page.reload();
       await second.waitFor();
@@ -119,7 +123,7 @@ t.test(
       expectRefusals(0);
     });
 
-    await t.test('a later answer of a stored conversation', async () => {
+    await t.test('a later reply in a stored conversation', async () => {
       await upstream.configure(slow);
       await ask('And then?');
       await row(/^The second question Replying…$/).waitFor();
@@ -128,7 +132,7 @@ t.test(
       await row(/^The second question just now$/).waitFor();
     });
 
-    await t.test('one that failed is there only while its page is open', async (t) => {
+    await t.test('a failed conversation is listed only while it is open', async (t) => {
       await upstream.configure({ fault: 'status', status: 500 });
       await button('New chat').click();
       await page.waitForURL('**/chat');
@@ -144,11 +148,11 @@ t.test(
       expectRefusals(0);
     });
 
-    t.same(complaints, [], 'nothing in the console');
+    t.same(complaints, [], 'no console errors');
   },
 );
 
-t.test('pins', { skip: noDashboard }, async (t) => {
+t.test('pinned conversations', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, expectRefusals, look, page, setBetween } = await startDashboard(
     t,
     '/settings',
@@ -169,7 +173,7 @@ t.test('pins', { skip: noDashboard }, async (t) => {
   t.same(await titles(), ['One', 'Three', 'Two']);
   await unpin.and(page.locator(':focus')).waitFor();
   await page.getByLabel('Your message').focus();
-  t.equal(await opacity(), '1', 'seen without pointing at it');
+  t.equal(await opacity(), '1', 'the pin is visible without hovering');
   await look(t, 'chat-list-pinned');
   await unpin.press('Space');
   await pin.waitFor();
@@ -191,19 +195,19 @@ t.test('pins', { skip: noDashboard }, async (t) => {
   t.equal(await width(), 224);
   await page.setViewportSize({ width: 1280, height: 800 });
 
-  await t.test('how long ago they were used changes while the page is open', async (t) => {
+  await t.test('the time of last use updates while the page is open', async (t) => {
     await page.clock.install();
     await client.post('/chat', { message: 'Four' }, { cookie });
     await page.reload();
     await list.getByRole('link', { name: /^Four just now$/ }).waitFor();
     await page.clock.fastForward('02:05');
     await list.getByRole('link', { name: /^Four [2-9] minutes ago$/ }).waitFor();
-    t.pass('without anything else that changes');
+    t.pass('the row updates without any other change');
   });
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
-t.test('an account whose conversations are all of the API', { skip: noDashboard }, async (t) => {
+t.test('an account with only API conversations', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, look, page } = await startDashboard(t, '/settings');
   const { key } = await client.createKey({ cookie });
   const { body } = await client.post('/chat', { message: 'From a program' }, { key });
@@ -218,5 +222,5 @@ t.test('an account whose conversations are all of the API', { skip: noDashboard 
   await link.waitFor();
   t.equal(await link.getAttribute('aria-current'), 'page');
   t.ok(await list.getByLabel('Show API conversations').evaluate((one) => one.matches(':focus')));
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

@@ -1,4 +1,4 @@
-// The chat's model picker says what each model can do and costs, as far as the operator said so.
+// The chat's model picker shows the capabilities and the cost of each model, if the operator has configured them.
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillConversation } from '../support/dashboard-volume.ts';
@@ -7,7 +7,7 @@ import { upstreamsFile } from '../support/upstreams-file.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
+t.test('the picker shows the capabilities and the cost of models', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const targets = [{ upstream: 'a', model: 'test-model' }];
@@ -24,7 +24,7 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
         contextTokens: 128_000,
       },
       { name: 'costly', targets, units: 2 },
-      // Not for chats.
+      // Not a chat model.
       { name: 'vectors', task: 'embeddings', targets },
     ],
   });
@@ -45,15 +45,15 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
   await atBothSizes(async (size) =>
     t.ok(
       await details.evaluate((line) => line.scrollHeight <= line.clientHeight + 1),
-      `${size}: nothing of it is cut off`,
+      `${size}: the details are not cut off`,
     ),
   );
   t.equal(await page.getByLabel('Your message').getAttribute('placeholder'), 'Message large');
   await look(t, 'chat-model-picker');
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
-t.test('the only model, too', { skip: noDashboard }, async (t) => {
+t.test('the chat also shows the details of the only model', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const targets = [{ upstream: 'a', model: 'test-model' }];
@@ -64,10 +64,10 @@ t.test('the only model, too', { skip: noDashboard }, async (t) => {
   const { complaints, page } = await startDashboard(t, '/chat', env);
   await page.getByText('only', { exact: true }).waitFor();
   await page.getByText('tools · 3 replies each · For all.', { exact: true }).waitFor();
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
-t.test('a model that reasons before it answers', { skip: noDashboard }, async (t) => {
+t.test('a model that reasons before it replies', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { complaints, look, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
@@ -92,7 +92,7 @@ t.test('a model that reasons before it answers', { skip: noDashboard }, async (t
   await log.getByText('An answer.').waitFor();
   await page.locator('[role=log][aria-busy=false]').waitFor();
   t.equal(await log.getByText(/Thinking|Hm/).count(), 0, 'the reasoning is not shown');
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
 t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => {
@@ -131,7 +131,7 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     await page.getByRole('log').getByText(`You said: ${title}`, { exact: true }).waitFor();
   };
 
-  await t.test('of its last answer, also for Regenerate', async (t) => {
+  await t.test('the model of its last reply is selected, also for Regenerate', async (t) => {
     await model.selectOption('fast');
     await ask('The first');
     await button('New chat').click();
@@ -143,7 +143,7 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     t.equal(await field.getAttribute('placeholder'), 'Message fast');
     await page.reload();
     await button('Regenerate').waitFor();
-    t.equal(await model.inputValue(), 'fast', 'also when the page is loaded again');
+    t.equal(await model.inputValue(), 'fast', 'also after a reload');
     await regenerate();
     t.same(
       chats.map((chat) => chat.model),
@@ -154,13 +154,13 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     await button('Attach images').waitFor();
   });
 
-  await t.test('a choice is for the open conversation and for new chats', async (t) => {
+  await t.test('a selection applies to the open conversation and to new chats', async (t) => {
     await open('The first');
     await model.selectOption('other');
     await open('The second');
     t.equal(await model.inputValue(), 'vision-pro');
     await open('The first');
-    t.equal(await model.inputValue(), 'other', 'it is kept until a message is sent');
+    t.equal(await model.inputValue(), 'other', 'the selection is kept until a message is sent');
     await button('New chat').click();
     await page.waitForURL('**/chat');
     t.equal(await model.inputValue(), 'other');
@@ -169,7 +169,7 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     t.equal(chats.at(-1)?.model, 'other');
   });
 
-  await t.test('a choice during the first answer stays with its conversation', async (t) => {
+  await t.test('a selection during the first reply stays with its conversation', async (t) => {
     await button('New chat').click();
     await page.waitForURL('**/chat');
     await upstream.configure({ firstChunkDelayMs: 3000 });
@@ -184,12 +184,12 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     t.equal(await model.inputValue(), 'fast');
   });
 
-  await t.test('without one that is still served: that of new chats', async (t) => {
-    // Answered by a model that is not served.
+  await t.test('if its model is no longer served, the model for new chats is selected', async (t) => {
+    // The reply is from a model that is not served.
     const id = await fillConversation(database.db, accountId, 'An old one', 2);
     await page.goto(`${HOME}/chat/${id}`);
     await page.getByRole('article').nth(1).waitFor();
     t.equal(await model.inputValue(), 'fast');
   });
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

@@ -1,4 +1,4 @@
-// Images in the chat: chosen, pasted, or dropped; removed, sent, and still there after a reload.
+// Images in the chat are selected, pasted, or dropped, and then removed or sent. They survive a reload.
 import t from 'tap';
 import { savedFile } from '../support/browser.ts';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -12,7 +12,7 @@ const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const pixel = { name: 'pixel.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') };
 
-/** Hands files to the page as a browser does. */
+/** Passes a file to the page as a browser does. */
 const given = (event: string) => `{
   const data = new DataTransfer();
   const bytes = Uint8Array.from(atob('${PIXEL}'), (character) => character.charCodeAt(0));
@@ -22,7 +22,7 @@ const given = (event: string) => `{
   element.dispatchEvent(new ${event});
 }`;
 
-/** Drags a file over an element. False if the browser is kept from opening it. */
+/** Drags a file over an element. Evaluates to false if the page keeps the browser from opening the file. */
 const dragged = (type: string, selector: string) => `{
   const dataTransfer = new DataTransfer();
   const bytes = Uint8Array.from(atob('${PIXEL}'), (character) => character.charCodeAt(0));
@@ -53,14 +53,14 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
   const shown = page.getByRole('log').locator('li img');
   const count = (expected: number) => thumbnails.nth(expected - 1).waitFor();
 
-  /** The parts of the messages that reached the model. */
+  /** The contents of the messages in the last request to the model. */
   async function askedLast(): Promise<(string | Part[])[]> {
     const { last } = await upstream.calls();
     const { body } = last.findLast(({ path }) => path.endsWith('/chat/completions')) ?? {};
     return (body as { messages: { content: string | Part[] }[] }).messages.map(({ content }) => content);
   }
 
-  await t.test('offered only where the model takes them', async (t) => {
+  await t.test('images can be attached only if the model accepts them', async (t) => {
     await model.waitFor();
     t.equal(await attach.count(), 0);
     const alert = page.locator('form').getByRole('alert');
@@ -81,7 +81,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await attach.waitFor();
   });
 
-  await t.test('chosen, pasted, dropped, and removed with the keyboard', async (t) => {
+  await t.test('images can be selected, pasted, dropped, and removed with the keyboard', async (t) => {
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), attach.press('Enter')]);
     await chooser.setFiles([pixel]);
     await count(1);
@@ -97,7 +97,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await field.and(page.locator(':focus')).waitFor();
   });
 
-  await t.test('dropped anywhere on the page, which shows where they go', async (t) => {
+  await t.test('images can be dropped anywhere on the page, which shows a hint', async (t) => {
     const hint = page.getByText('Drop the images here to attach them.');
     const drag = (type: string, at: string) => page.evaluate(dragged(type, at));
     for (const at of ['h1', '[role=log]', 'body']) {
@@ -124,7 +124,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await model.selectOption('sees');
   });
 
-  await t.test('opened large, from the composer and from a message', async (t) => {
+  await t.test('an attached image opens at full size', async (t) => {
     await button('Open image 2 of 2').click();
     await dialog.getByRole('img', { name: 'Attached image 2 of 2' }).waitFor();
     await look(t, 'chat-picture-large');
@@ -132,7 +132,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('what cannot be attached says what to do', async (t) => {
+  await t.test('an error says what to do about images that cannot be attached', async (t) => {
     const alert = page.locator('form').getByRole('alert');
     const input = page.locator('input[type=file]');
     await input.setInputFiles({ name: 'a.svg', mimeType: 'image/svg+xml', buffer: Buffer.from('<svg/>') });
@@ -149,7 +149,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     for (let left = 8; left > 1; left -= 1) await button(`Remove image ${left} of ${left}`).click();
   });
 
-  await t.test('sent with a large one, which is scaled down; kept over a reload', async (t) => {
+  await t.test('a large image is scaled down and sent, and images survive a reload', async (t) => {
     const large = (await page.evaluate(`{
       const canvas = document.createElement('canvas');
       [canvas.width, canvas.height] = [3000, 1500];
@@ -170,7 +170,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     const [content] = await askedLast();
     const [text, first, second] = content as Part[];
     t.equal(text?.text, 'What is it?');
-    t.equal(first?.image_url?.url, `data:image/png;base64,${PIXEL}`, 'a small one as it is');
+    t.equal(first?.image_url?.url, `data:image/png;base64,${PIXEL}`, 'a small image is sent unchanged');
     const scaled = second?.image_url?.url ?? '';
     t.match(scaled, /^data:image\/jpeg;base64,/);
     t.ok(scaled.length <= 500_000, `${buffer.length} bytes became ${scaled.length} characters`);
@@ -187,11 +187,11 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await look(t, 'chat-picture-large-stored');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    // After the dialog is gone.
+    // The focus returns after the dialog closes.
     await thumbnail.and(page.locator(':focus')).waitFor();
   });
 
-  await t.test('Escape closes a large one and does not stop the answer', async (t) => {
+  await t.test('Escape closes an open image and does not stop the reply', async (t) => {
     let stops = 0;
     page.on('request', (request) => {
       if (new URL(request.url()).pathname === '/api/v1/chat/cancel') stops += 1;
@@ -209,15 +209,15 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await page.getByText('You stopped this reply.').waitFor();
   });
 
-  await t.test('regenerated and edited with its images', async (t) => {
+  await t.test('a regenerated or edited message keeps its images', async (t) => {
     await upstream.reset();
     await button('Regenerate').click();
-    await eventually('the model is asked', async () => (await upstream.calls()).last.length > 0);
+    await eventually('the request reaches the model', async () => (await upstream.calls()).last.length > 0);
     await button('Regenerate').waitFor();
     const contents = await askedLast();
-    t.equal(contents.length, 1, 'without the question and the answer that it replaces');
+    t.equal(contents.length, 1, 'the request omits the message and the reply that it replaces');
     t.equal((contents[0] as Part[]).length, 3);
-    t.equal(await shown.count(), 2, 'which are not loaded again');
+    t.equal(await shown.count(), 2, 'the message still shows both images');
     await button('Edit message').first().click();
     const edited = page.getByLabel('Your edited message');
     t.equal(await edited.inputValue(), 'What is it?');
@@ -227,11 +227,11 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await button('Regenerate').waitFor();
     const [asked] = await askedLast();
     t.match(asked, [{ text: 'And what is this?' }, { type: 'image_url' }, { type: 'image_url' }]);
-    t.equal((await askedLast()).length, 1, 'without the question that it replaces');
+    t.equal((await askedLast()).length, 1, 'the request omits the message that it replaces');
     t.equal(await shown.count(), 2);
   });
 
-  await t.test('downloaded with its images', async (t) => {
+  await t.test('a downloaded conversation contains its images', async (t) => {
     await button('Download conversation').click();
     const dialog = page.getByRole('dialog');
     const saved = await savedFile(page, () => dialog.getByRole('button', { name: 'JSON' }).click());
@@ -243,10 +243,10 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     t.ok(markdown.text.includes(`![Attached image 1 of 2](data:image/png;base64,${PIXEL})`));
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
-t.test('images for a model that nobody described', { skip: noDashboard }, async (t) => {
+t.test('a model without configured capabilities accepts images', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { button, complaints, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
@@ -259,10 +259,10 @@ t.test('images for a model that nobody described', { skip: noDashboard }, async 
   const { last } = await upstream.calls();
   const { body } = last.findLast(({ path }) => path.endsWith('/chat/completions')) ?? {};
   t.match(body, { messages: [{ content: [{ type: 'text' }, { type: 'image_url' }] }] });
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
-t.test('the built-in engine takes no images', { skip: noDashboard }, async (t) => {
+t.test('the built-in engine accepts no images', { skip: noDashboard }, async (t) => {
   const { button, page } = await startDashboard(t, '/chat');
   await page.getByText('parley-builtin').waitFor();
   await page.getByText('No language model is connected').waitFor();

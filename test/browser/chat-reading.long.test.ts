@@ -1,4 +1,4 @@
-// Where the reader is while an answer arrives: at its question, until they go elsewhere.
+// While a reply streams, the view stays at its message until the reader scrolls.
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -13,7 +13,7 @@ t.afterEach(() => upstream.reset());
 /** Below the header, in px. */
 const TOP = 72;
 const NEAR = 2;
-/** An answer that grows for a minute, unless it is stopped. */
+/** A reply that streams for a minute unless it is stopped. */
 const long = { chunks: 2000, chunkSize: 60, chunkIntervalMs: 30 };
 
 const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
@@ -22,7 +22,7 @@ const offset = `document.documentElement.scrollHeight - innerHeight - scrollY`;
 const yOf = async (of: Locator): Promise<number> => (await of.boundingBox())?.y ?? Number.NaN;
 const isNear = (y: number, expected: number): boolean => Math.abs(y - expected) <= NEAR;
 
-/** Resolves once the answer is higher by so many pixels, and the page has moved if it does. */
+/** Resolves once the reply has grown by this many pixels and the page has had time to scroll. */
 async function grown(page: Page, px: number): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const answer = [...document.querySelectorAll('[role=log] article')].at(-1);
@@ -36,7 +36,7 @@ async function grown(page: Page, px: number): Promise<void> {
   await page.evaluate(twoFrames);
 }
 
-t.test('a question stays at the top while its answer grows', { skip: noDashboard }, async (t) => {
+t.test('a message stays at the top while its reply grows', { skip: noDashboard }, async (t) => {
   const { button, complaints, page } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -66,10 +66,10 @@ t.test('a question stays at the top while its answer grows', { skip: noDashboard
     t.equal(await end.count(), 0, 'the end is in view');
   });
 
-  await t.test('an answer longer than the view moves nothing, and the button leads to its end', async (t) => {
+  await t.test('a long reply does not scroll the view, and a button jumps to its end', async (t) => {
     await upstream.configure(long);
     await ask('Two?');
-    t.ok(isNear(await yOf(question('Two?')), TOP), 'at the top at once');
+    t.ok(isNear(await yOf(question('Two?')), TOP), 'the message is at the top immediately');
     await end.waitFor();
     await grown(page, 300);
     const y = await yOf(question('Two?'));
@@ -77,12 +77,12 @@ t.test('a question stays at the top while its answer grows', { skip: noDashboard
     await end.click();
     await end.waitFor({ state: 'detached' });
     await grown(page, 300);
-    t.ok(Number(await page.evaluate(offset)) < 80, 'the end is followed from then on');
+    t.ok(Number(await page.evaluate(offset)) < 80, 'from then on, the view follows the end');
     t.ok((await yOf(question('Two?'))) < 0);
   });
 
   await t.test(
-    'a reader who scrolls away is never moved; one who scrolls to the end follows it',
+    'after the reader scrolls up, the view stays put; after they scroll to the end, it follows the end',
     async (t) => {
       await page.mouse.move(700, 300);
       await page.mouse.wheel(0, -400);
@@ -99,7 +99,7 @@ t.test('a question stays at the top while its answer grows', { skip: noDashboard
     },
   );
 
-  await t.test('opened again: the question above a long answer, the end of a short one', async (t) => {
+  await t.test('a reload shows a long reply from its message, and a short reply to its end', async (t) => {
     await page.reload();
     await question('Two?').waitFor();
     await page.evaluate(twoFrames);
@@ -114,11 +114,11 @@ t.test('a question stays at the top while its answer grows', { skip: noDashboard
     await page.reload();
     await question('Three?').waitFor();
     await page.evaluate(twoFrames);
-    t.ok((await yOf(question('Three?'))) > TOP + 100, 'what is above is in view, too');
-    t.ok(Number(await page.evaluate(offset)) <= 1, 'the end');
+    t.ok((await yOf(question('Three?'))) > TOP + 100, 'earlier messages are in view too');
+    t.ok(Number(await page.evaluate(offset)) <= 1, 'the end is in view');
   });
 
-  await t.test('a long question leaves half of the view to its answer', async (t) => {
+  await t.test('a long message leaves half of the view for its reply', async (t) => {
     await field.fill('word '.repeat(3000));
     await field.press('Enter');
     await log.getByText(/^You said: word/).waitFor();
@@ -126,12 +126,12 @@ t.test('a question stays at the top while its answer grows', { skip: noDashboard
     await page.evaluate(twoFrames);
     const { height, y } = (await log.locator('article').nth(-2).boundingBox()) ?? { height: 0, y: 0 };
     const dock = await yOf(page.locator('form').filter({ has: field }));
-    t.ok(isNear(y + height, (TOP + dock) / 2), `the question ends at ${y + height} px of ${dock}`);
+    t.ok(isNear(y + height, (TOP + dock) / 2), `the message ends at ${y + height} px of ${dock} px`);
   });
   t.same(complaints, []);
 });
 
-t.test('the built-in engine, whose answer appears at once', { skip: noDashboard }, async (t) => {
+t.test('with the built-in engine, a message also stays at the top', { skip: noDashboard }, async (t) => {
   const { page } = await startDashboard(t, '/chat');
   await page.setViewportSize({ width: 800, height: 480 });
   for (const message of ['How do I create an API key?', 'How do I stream a reply?']) {
@@ -146,7 +146,7 @@ t.test('the built-in engine, whose answer appears at once', { skip: noDashboard 
   }
 });
 
-t.test('nothing moves when a new conversation gets its address', { skip: noDashboard }, async (t) => {
+t.test('the view does not move when a new conversation gets its URL', { skip: noDashboard }, async (t) => {
   const { page } = await startDashboard(t, '/chat');
   let release = () => {};
   const isLooked = new Promise<void>((resolve) => {
@@ -164,7 +164,7 @@ t.test('nothing moves when a new conversation gets its address', { skip: noDashb
   await asked;
   await page.evaluate(twoFrames);
   const answer = page.getByRole('article').nth(1);
-  t.equal(await page.locator('header + [role=status]').count(), 0, 'no placeholder above the answer');
+  t.equal(await page.locator('header + [role=status]').count(), 0, 'there is no placeholder above the reply');
   const before = await yOf(answer);
   release();
   await loaded;

@@ -1,4 +1,4 @@
-// How fast the chat is in a long conversation. Prints its figures; only what is shown at the end is checked.
+// Measures how fast the chat is in a long conversation. Prints the measurements; only the page content is checked.
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -14,7 +14,7 @@ const STREAMED = 40_000;
 const THROTTLE = 4;
 const TYPED = 'What did we say about the second point, and how does it fit the first one?';
 
-/** From a key to the end of the frame that shows its letter. `keyShown(n)` waits for that of the nth, which may be over. */
+/** Times each key press until the frame with its letter ends. `keyShown(n)` resolves once that of the nth has ended. */
 const watchKeys = `(() => {
   window.keyTimes = [];
   const shown = new EventTarget();
@@ -34,7 +34,7 @@ const watchKeys = `(() => {
   }, true);
 })()`;
 
-/** The browser reports tasks over 50 ms only. */
+/** The browser reports only tasks longer than 50 ms. */
 const watchTasks = `(() => {
   window.longTasks = [];
   new PerformanceObserver((list) => {
@@ -62,11 +62,11 @@ async function typeSlowly(page: Page, text: string): Promise<number[]> {
 
 const reportKeys = (where: string, keys: readonly number[]) =>
   console.error(
-    `a key ${where}, CPU ${THROTTLE} times slower: median ${ms(percentile(keys, 0.5))}, ` +
-      `p98 ${ms(percentile(keys, 0.98))}, most ${ms(Math.max(...keys))}`,
+    `a key press ${where}, CPU throttled ${THROTTLE} times: median ${ms(percentile(keys, 0.5))}, ` +
+      `p98 ${ms(percentile(keys, 0.98))}, max ${ms(Math.max(...keys))}`,
   );
 
-/** As a person does: what `fill` sends is a line at a time, which takes Chromium many seconds. Returns how long it took. */
+/** Pastes as a user does. `fill` inserts line by line, which takes Chromium many seconds. Returns the time in ms. */
 async function paste(page: Page, text: string): Promise<number> {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
@@ -83,7 +83,7 @@ const drawn = (elements: Locator) =>
       all.filter((each) => each.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })).length,
   );
 
-t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }, async (t) => {
+t.test('300 messages, and a reply of 40,000 characters', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { accountId, complaints, context, database, page } = await startDashboard(t, '/chat', {
@@ -91,7 +91,7 @@ t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }
   });
   const bare = await context.newPage();
   await bare.setContent('<label>Your message <textarea></textarea></label>');
-  reportKeys('in a page with nothing but a text field', await typeSlowly(bare, TYPED));
+  reportKeys('in a page with only a text field', await typeSlowly(bare, TYPED));
   await bare.close();
   await page.getByRole('heading', { level: 1, name: 'New chat' }).waitFor();
   reportKeys('in a new chat', await typeSlowly(page, TYPED));
@@ -109,7 +109,7 @@ t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }
   await eventually('off-screen messages are not laid out', async () => (await drawn(articles)) < 30);
   const rows = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^Pin / }) });
   t.ok((await rows.count()) >= 100);
-  await eventually('nor are off-screen conversations', async () => (await drawn(rows)) < 40);
+  await eventually('off-screen conversations are not laid out', async () => (await drawn(rows)) < 40);
 
   const keys = await typeSlowly(page, TYPED);
   t.equal(await page.getByLabel('Your message').inputValue(), TYPED);
@@ -129,8 +129,8 @@ t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }
   const tasks = await page.evaluate<number[]>('longTasks');
   t.ok(await page.getByRole('heading', { name: `Part ${sections.length - 1}` }).count());
   console.error(
-    `an answer of ${question.length} characters in ${ms(took)}: ${tasks.length} tasks over 50 ms, the ` +
-      `longest ${ms(Math.max(0, ...tasks))}, together ${ms(tasks.reduce((sum, task) => sum + task, 0))}`,
+    `a reply of ${question.length} characters in ${ms(took)}: ${tasks.length} tasks over 50 ms, the ` +
+      `longest ${ms(Math.max(0, ...tasks))}, total ${ms(tasks.reduce((sum, task) => sum + task, 0))}`,
   );
   t.same(complaints, []);
 });

@@ -1,4 +1,4 @@
-// What becomes of answers that were stopped, cut off, or made without all of the conversation.
+// Replies that are stopped, cut off, or generated without the full conversation.
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -9,8 +9,8 @@ t.setTimeout(900_000);
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
-t.test('answers in the chat', { skip: noDashboard }, async (t) => {
-  // A quarter is for the reply. The others hold 135 bytes.
+t.test('stopped and truncated replies', { skip: noDashboard }, async (t) => {
+  // A quarter of the context is reserved for the reply. The rest fits 135 bytes.
   const { env } = upstreamsFile(several([upstream], {}, { contextTokens: 60 }));
   const { button, complaints, look, page, text } = await startDashboard(t, '/chat', env);
   page.setDefaultTimeout(60_000);
@@ -21,7 +21,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
   const kept = text(/^You stopped this reply\./);
   const mark = text('The reply reached the maximum length and ends here.');
   const slowly = () => upstream.configure({ chunks: 600, chunkIntervalMs: 50 });
-  /** Only a stored answer names its model. */
+  /** Only a stored reply shows the name of its model. */
   const stored = (count: number) =>
     log
       .getByText('public', { exact: true })
@@ -33,12 +33,12 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
   };
   const stop = async () => {
     await log.getByText(/0xx/).waitFor();
-    t.equal(await answer.count(), 0, 'hidden while it may be replaced');
+    t.equal(await answer.count(), 0, 'the earlier reply is hidden while it may be replaced');
     await button('Stop').click();
     await kept.waitFor();
   };
 
-  await t.test('a stopped regeneration stays below the earlier answer, also after reloads', async (t) => {
+  await t.test('a stopped regeneration stays below the earlier reply, also after reloads', async (t) => {
     await ask('Tell me about rivers');
     await stored(1);
     await slowly();
@@ -49,9 +49,9 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
       'You stopped this reply. It still counts toward your daily quota but was not saved, so it is visible only in this tab. The saved conversation still has the earlier reply.',
     );
     t.equal(await answer.count(), 1);
-    t.equal(await articles.count(), 4, 'both turns');
-    t.match(await articles.last().textContent(), /0xx/, 'what was generated can be read');
-    t.equal(await button(/^Copy reply/).count(), 2, 'and copied');
+    t.equal(await articles.count(), 4, 'both turns are shown');
+    t.match(await articles.last().textContent(), /0xx/, 'the partial reply is visible');
+    t.equal(await button(/^Copy reply/).count(), 2, 'both replies can be copied');
     t.match((await page.getByRole('status').allTextContents()).join('\n'), /The reply was stopped: .*0xx/);
     await look(t, 'chat-stopped-kept');
     const shown = await log.innerText();
@@ -68,10 +68,10 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await kept.waitFor({ state: 'detached' });
     await stored(1);
     await answer.waitFor();
-    t.equal(await articles.count(), 2, 'another try replaces both');
+    t.equal(await articles.count(), 2, 'regenerating again replaces both');
   });
 
-  await t.test('a stopped edit leaves the original, also after a reload', async (t) => {
+  await t.test('a stopped edit keeps the original message, also after a reload', async (t) => {
     await slowly();
     await button('Edit message').first().click();
     await page.getByLabel('Your edited message').fill('Tell me about lakes');
@@ -88,7 +88,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     t.equal(await articles.count(), 4);
   });
 
-  await t.test('an answer of the maximum length is marked, also when it is stored', async (t) => {
+  await t.test('a reply of the maximum length is marked, also after a reload', async (t) => {
     await page.route('**/api/v1/chat', (route) =>
       route.continue({
         postData: JSON.stringify({ ...route.request().postDataJSON(), max_output_tokens: 3 }),
@@ -101,10 +101,14 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await page.reload();
     await stored(2);
     t.equal(await mark.count(), 1);
-    t.match(await articles.nth(3).textContent(), /You stopped this reply/, 'above the next question');
+    t.match(
+      await articles.nth(3).textContent(),
+      /You stopped this reply/,
+      'the stopped reply is above the next message',
+    );
   });
 
-  await t.test('what the model did not see is said', async (t) => {
+  await t.test('a note says how many messages the model did not see', async (t) => {
     await ask('x'.repeat(65));
     await text(
       'The first 2 messages in this conversation did not fit, so the model did not see them.',

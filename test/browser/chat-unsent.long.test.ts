@@ -1,4 +1,4 @@
-// Questions that were stopped before their answer began, and answers that the service could not be asked to stop.
+// Messages that are stopped before their reply starts, and replies whose cancellation does not reach the service.
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -9,7 +9,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
-/** An answer that takes six seconds. */
+/** A reply that takes six seconds. */
 const slow = { chunks: 120, chunkSize: 6, chunkIntervalMs: 50 };
 const CHAT = '**/api/v1/chat';
 const CANCEL = '**/api/v1/chat/cancel';
@@ -31,7 +31,7 @@ async function startChat(t: Parameters<typeof startDashboard>[0]) {
   };
 }
 
-t.test('a question that never reaches the service', { skip: noDashboard }, async (t) => {
+t.test('a stopped message that never reaches the service', { skip: noDashboard }, async (t) => {
   const { ask, button, chats, complaints, expectRefusals, log, page, text, unsent } = await startChat(t);
   await page.route(CHAT, () => {});
   await ask('Hello');
@@ -52,7 +52,7 @@ t.test('a question that never reaches the service', { skip: noDashboard }, async
   t.same(complaints, []);
 });
 
-t.test('a question that arrives after the service was asked to stop it', { skip: noDashboard }, async (t) => {
+t.test('a message that reaches the service after its cancellation', { skip: noDashboard }, async (t) => {
   const { ask, button, chats, complaints, expectRefusals, page, text, unsent } = await startChat(t);
   await upstream.configure({ firstChunkDelayMs: 60_000 });
   const asked = page.waitForResponse(CANCEL);
@@ -71,7 +71,7 @@ t.test('a question that arrives after the service was asked to stop it', { skip:
   t.same(complaints, []);
 });
 
-t.test('a question and its stop that do not reach the service', { skip: noDashboard }, async (t) => {
+t.test('a message and its cancellation that do not reach the service', { skip: noDashboard }, async (t) => {
   const { ask, button, complaints, expectRefusals, log, page, text } = await startChat(t);
   await page.route(CHAT, () => {});
   await page.route(CANCEL, (route) => route.abort());
@@ -86,7 +86,7 @@ t.test('a question and its stop that do not reach the service', { skip: noDashbo
   t.same(complaints, []);
 });
 
-t.test('a connection that hangs: stopping leaves the answer', { skip: noDashboard }, async (t) => {
+t.test('stopping a finished reply offers to show the full reply', { skip: noDashboard }, async (t) => {
   const { ask, button, complaints, expectRefusals, page } = await startChat(t);
   await page.route(CANCEL, (route) =>
     route.fulfill({
@@ -94,7 +94,7 @@ t.test('a connection that hangs: stopping leaves the answer', { skip: noDashboar
       json: { error: { code: 'alreadyFinished', message: 'It is finished.', status: 409 } },
     }),
   );
-  // Its connection gives nothing more.
+  // The connection hangs.
   await page.route(CHAT, () => {});
   await ask('Tell me a lot.');
   expectRefusals(1);
@@ -103,7 +103,7 @@ t.test('a connection that hangs: stopping leaves the answer', { skip: noDashboar
   t.same(complaints, []);
 });
 
-t.test('a question that is stopped while the first one is answered', { skip: noDashboard }, async (t) => {
+t.test('a message that is stopped while an earlier reply is running', { skip: noDashboard }, async (t) => {
   const { ask, button, chats, complaints, expectRefusals, log, look, page, unsent } = await startChat(t);
   let cancels = 0;
   await upstream.configure({ ...slow, chunkIntervalMs: 400 });
@@ -116,7 +116,7 @@ t.test('a question that is stopped while the first one is answered', { skip: noD
   });
   await ask('The first');
   await log.getByText('0xxx').waitFor();
-  // The first is still in progress, also for the second.
+  // The first reply is still in progress when the second message is sent.
   expectRefusals();
   await button('Stop').click();
   await button('Show the full reply').waitFor();
@@ -125,7 +125,7 @@ t.test('a question that is stopped while the first one is answered', { skip: noD
   await ask('The second');
   await button('Stop').click();
   await unsent.waitFor();
-  t.equal(cancels, 1, 'the service does not know the second');
+  t.equal(cancels, 1, 'the second message is not canceled, because it was never sent');
   await look(t, 'chat-stopped-unsent');
   await page.reload();
   await log.getByText('119x').waitFor();
@@ -133,7 +133,7 @@ t.test('a question that is stopped while the first one is answered', { skip: noD
   await button('Try again').click();
   await log.getByText('You said: The second').waitFor();
   t.equal(await unsent.count(), 0);
-  t.equal(new Set(chats).size, 2, 'each is charged once');
+  t.equal(new Set(chats).size, 2, 'each message is charged once');
   expectRefusals(0);
   t.same(complaints, []);
 });

@@ -1,4 +1,4 @@
-// How much the page does while somebody types, and while an answer arrives: calls of functions, which no machine changes.
+// Counts function calls while a user types and while a reply streams. The count does not depend on the machine.
 import type { CDPSession } from 'playwright-core';
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -8,19 +8,19 @@ import { startUpstream } from '../support/upstream/client.ts';
 t.setTimeout(1_800_000);
 
 const SECTIONS = 40;
-/** Rendering the page takes 16,000. */
+/** Rendering the whole page takes 16,000 calls. */
 const MOST_CALLS_A_LETTER = 6000;
 const LETTERS = 'What did we say about the second point?';
-/** Code that looks like Markdown's definitions and HTML. */
+/** Code that looks like HTML and Markdown definitions. */
 const code = ['```html', '<!doctype html>', '<script>', '', '[a]: 1', '</script>', '```', '', ''].join('\n');
 const parts = [code, ...Array.from({ length: SECTIONS }, (_, at) => section(at))];
 const chunk = (delta: object, finish: string | null = null) =>
   JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
-/** Each is rendered before the next arrives. */
+/** Long enough to render each chunk before the next arrives. */
 const chunkIntervalMs = 250;
 const events = [...parts.map((content) => chunk({ content })), chunk({}, 'stop'), '[DONE]'];
 
-/** Calls of the dashboard's functions since the last time. */
+/** Counts the calls of dashboard functions since the previous count. */
 async function callsIn(session: CDPSession): Promise<number> {
   const { result } = await session.send('Profiler.takePreciseCoverage');
   return result
@@ -54,14 +54,14 @@ t.test('work in a long conversation', { skip: noDashboard }, async (t) => {
       .waitFor();
   };
 
-  await t.test('a key press renders neither the messages nor the list', async (t) => {
+  await t.test('a key press re-renders neither the messages nor the list', async (t) => {
     await open(100);
     const calls = (await callsForLetters()) / LETTERS.length;
-    t.comment(`${Math.round(calls)} calls for a letter`);
+    t.comment(`${Math.round(calls)} calls per letter`);
     t.ok(calls < MOST_CALLS_A_LETTER, `${calls} calls`);
   });
 
-  await t.test('an answer is parsed about once while it arrives', async (t) => {
+  await t.test('a reply is parsed about once while it streams', async (t) => {
     await open(2);
     await upstream.configure({ chunkIntervalMs, events });
     await field.fill('Why?');
@@ -73,7 +73,7 @@ t.test('work in a long conversation', { skip: noDashboard }, async (t) => {
     await page.reload();
     await page.getByRole('heading', { name: `Part ${SECTIONS - 1}` }).waitFor();
     const opening = await callsIn(session);
-    t.comment(`${arriving} calls while it arrives, ${opening} to open the page`);
+    t.comment(`${arriving} calls while the reply streams, ${opening} to open the page`);
     t.ok(arriving < opening * 2, `${arriving} and ${opening} calls`);
   });
 });

@@ -1,4 +1,4 @@
-// Code and formulas of replies: colored and drawn by parts that load with the first of them.
+// Syntax highlighting and formulas in replies. Their scripts load only when a reply needs them.
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
@@ -37,7 +37,7 @@ $$a^2 + b^2 = c^2$$
 This one has a mistake: \\(\\frac{1\\).
 `;
 
-t.test('code and formulas of a reply', { skip: noDashboard }, async (t) => {
+t.test('code and formulas in a reply', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, database, look, page } = await startDashboard(t, '/settings');
   const scripts: string[] = [];
   page.on('request', (request) => {
@@ -55,14 +55,14 @@ t.test('code and formulas of a reply', { skip: noDashboard }, async (t) => {
     await page.goto(`${new URL(page.url()).origin}/chat/${conversation}`);
   };
 
-  await t.test('a reply without either loads neither', async (t) => {
+  await t.test('a reply without code blocks and formulas loads neither script', async (t) => {
     await show('It costs $5, or `$6`.', plain);
     await page.getByText('It costs $5').waitFor();
     await page.waitForLoadState('networkidle');
     t.same(scripts, []);
   });
 
-  await t.test('code is colored by its language, and stays the same text', async (t) => {
+  await t.test('code is highlighted by language, and its text is unchanged', async (t) => {
     await show(reply, id);
     const code = page.locator('[role="log"] pre code');
     await page.locator('[role="log"] .hljs-keyword').first().waitFor();
@@ -70,10 +70,10 @@ t.test('code and formulas of a reply', { skip: noDashboard }, async (t) => {
     await code.nth(3).scrollIntoViewIfNeeded();
     for (const n of [0, 1, 2]) await code.nth(n).locator('.hljs-keyword').first().waitFor();
     t.equal(`${await code.nth(0).textContent()}\n`, /```ts\n([\s\S]*?)```/.exec(reply)?.[1]);
-    t.equal(await code.nth(3).locator('span').count(), 0, 'an unknown language stays plain');
+    t.equal(await code.nth(3).locator('span').count(), 0, 'code in an unknown language is not highlighted');
   });
 
-  await t.test('formulas are MathML, prices and mistakes stay text', async (t) => {
+  await t.test('formulas are MathML, while prices and invalid formulas stay text', async (t) => {
     const formulas = page.locator('[role="log"] math');
     await formulas.nth(3).waitFor();
     t.equal(await formulas.count(), 4);

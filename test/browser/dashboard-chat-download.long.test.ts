@@ -1,4 +1,4 @@
-// A conversation is saved as Markdown and as JSON, however long it is.
+// A conversation of any length can be downloaded as Markdown and as JSON.
 import t from 'tap';
 import { savedFile } from '../support/browser.ts';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -15,7 +15,7 @@ t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
     { title: 'Scopes & keys: a café', instructions: 'Be brief.' },
     { cookie },
   );
-  // More than the API returns at once.
+  // More messages than the API returns in one page.
   await database.db.execute(`
     insert into messages (account_id, conversation_id, id, position, role, content, model, created_at)
     select account_id, conversation_id, gen_random_uuid(), n, case n % 2 when 1 then 'user' else 'assistant' end,
@@ -38,7 +38,7 @@ t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('as JSON, in the form of the API', async (t) => {
+  await t.test('as JSON, in the format of the API', async (t) => {
     await button('Download conversation').click();
     const saved = await savedFile(page, () => dialog.getByRole('button', { name: 'JSON' }).click());
     t.equal(saved.name, 'Scopes-keys-a-café.json');
@@ -51,7 +51,7 @@ t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
     );
   });
 
-  await t.test('what fails says so, and can be tried again', async (t) => {
+  await t.test('a failed download shows an error and can be retried', async (t) => {
     setBetween({ breaks: '/api/v1/conversations/' });
     await button('Download conversation').click();
     expectRefusals();

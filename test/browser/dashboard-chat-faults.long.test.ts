@@ -1,4 +1,4 @@
-// What comes between somebody and the chat: other pages, other tabs, no network, an ended session, a limit per minute.
+// The chat with navigation, other tabs, no network, an ended session, upstream faults, and a rate limit.
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { clipboardText, cookieHeader } from '../support/browser.ts';
@@ -11,15 +11,15 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
-/** The script and the styles of a page, and their preloads. */
+/** Enough for the script and the styles of a page, and their preloads. */
 const MOST_LOADS = 25;
 
-/** Enough for an endless retry to show: it takes one or two frames a try. */
+/** Enough to reveal an endless retry, which takes one or two frames per attempt. */
 const manyFrames = `(async () => {
   for (let frame = 0; frame < 60; frame += 1) await new Promise(requestAnimationFrame);
 })()`;
 
-/** How many files of the dashboard the page asks for from here on. */
+/** Counts the dashboard files that the page requests from now on. */
 function countLoads(page: Page): () => number {
   let count = 0;
   page.on('request', (request) => {
@@ -28,7 +28,7 @@ function countLoads(page: Page): () => number {
   return () => count;
 }
 
-/** An answer that takes six seconds. */
+/** A reply that takes six seconds. */
 const slow = { chunks: 120, chunkSize: 6, chunkIntervalMs: 50 };
 
 t.test('drafts', { skip: noDashboard }, async (t) => {
@@ -43,19 +43,23 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await openPage('Usage');
   await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
   await openPage('Chat');
-  t.equal(await field.inputValue(), 'A question that is not finished', 'another page');
+  t.equal(
+    await field.inputValue(),
+    'A question that is not finished',
+    'the draft survives visiting another page',
+  );
   await page.reload();
-  t.equal(await field.inputValue(), 'A question that is not finished', 'the page loaded anew');
+  t.equal(await field.inputValue(), 'A question that is not finished', 'the draft survives a reload');
   await page.keyboard.press('Escape');
   await field.fill('Hello');
   await field.press('Enter');
   await page.waitForURL('**/chat/*');
   await page.locator('[role=log][aria-busy=false]').getByText('You said: Hello').waitFor();
-  t.equal(await field.inputValue(), '', 'what is sent is no draft');
+  t.equal(await field.inputValue(), '', 'a sent message is no longer a draft');
   await field.fill('More of it');
   await button('New chat').click();
   await page.waitForURL('**/chat');
-  t.equal(await field.inputValue(), '', 'each conversation has its own');
+  t.equal(await field.inputValue(), '', 'each conversation has its own draft');
   await page.goBack();
   await page.waitForURL('**/chat/*');
   t.equal(await field.inputValue(), 'More of it');
@@ -71,17 +75,17 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await look(t, 'sign-out-draft');
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
-  t.equal(await field.inputValue(), 'Of the first', 'still there');
+  t.equal(await field.inputValue(), 'Of the first', 'canceling the sign-out keeps the draft');
   await button('Sign out').click();
   await dialog.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   await tab.getByText('You signed out in another tab.').waitFor();
-  t.equal(await page.getByText('in another tab').count(), 0, 'only there');
+  t.equal(await page.getByText('in another tab').count(), 0, 'only the other tab shows the message');
   await tab.close();
   t.notMatch(
     await page.evaluate('JSON.stringify(sessionStorage)'),
     /More of it|Of the first/,
-    'gone with signing out',
+    'signing out clears the drafts',
   );
   const other = await client.signUp();
   await page.getByLabel('Email address').fill(other.email);
@@ -90,8 +94,8 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await page.getByRole('heading', { level: 1, name: 'Your API' }).waitFor();
   await openPage('Chat');
   await field.waitFor();
-  t.equal(await field.inputValue(), '', 'and nobody else’s');
-  // Somebody else signs in after a session that only ended. The next request is the first to notice.
+  t.equal(await field.inputValue(), '', 'another account does not get the draft');
+  // Another user signs in after the session has ended elsewhere. The dashboard notices with its next request.
   await page.getByLabel('Model').waitFor();
   for (const loaded of ['replies left today', 'Your conversations will appear here'])
     await page.getByText(loaded).waitFor();
@@ -110,10 +114,10 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await field.waitFor();
   t.equal(await field.inputValue(), '');
   t.ok(complaints.slice(left).every((one) => one.includes('401')));
-  t.equal(left, 0, 'nothing in the console');
+  t.equal(left, 0, 'no console errors');
 });
 
-t.test('a session that ends while an answer is on its way', { skip: noDashboard }, async (t) => {
+t.test('a session that ends while a reply streams', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, email, expectRefusals, look, page, password } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
@@ -126,7 +130,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   const { pathname } = new URL(page.url());
   await field.fill('And then I want to know');
   await client.post('/auth/logout', undefined, { cookie });
-  // Once the answer is whole, what is left today is asked for anew: that is refused.
+  // Once the reply is complete, the dashboard fetches the remaining quota, and the service refuses.
   expectRefusals();
   await page.getByText('Your session has ended. Sign in to continue where you left off.').waitFor();
   await look(t, 'chat-session-ended');
@@ -135,10 +139,10 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await button('Sign in').click();
   await log.getByText('119x').waitFor();
   expectRefusals(0);
-  t.equal(new URL(page.url()).pathname, pathname, 'back to the same conversation');
-  t.equal(await field.inputValue(), 'And then I want to know', 'the draft is there');
+  t.equal(new URL(page.url()).pathname, pathname, 'signing in returns to the same conversation');
+  t.equal(await field.inputValue(), 'And then I want to know', 'the draft is still there');
 
-  // Sent after the end: the question waits until somebody is signed in again.
+  // A message that is sent after the session has ended waits until the user signs in again.
   await upstream.configure({});
   const again = await cookieHeader(page.context());
   await client.post('/auth/logout', undefined, { cookie: again });
@@ -153,15 +157,19 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   expectRefusals(0);
   await page.reload();
   await log.getByText(ended).waitFor();
-  t.equal(await page.getByText('API key').count(), 0, 'nothing about API keys, here and after a reload');
+  t.equal(
+    await page.getByText('API key').count(),
+    0,
+    'the page does not mention API keys, also after a reload',
+  );
   await look(t, 'chat-session-ended-before');
   await button('Try again').click();
   await log.getByText('You said: And then I want to know').waitFor();
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
 t.test(
-  'a session that ends before the settings of a conversation are stored',
+  'a session that ends before the settings of a conversation are saved',
   { skip: noDashboard },
   async (t) => {
     const {
@@ -203,7 +211,7 @@ t.test(
     await answer.waitFor();
     await unsaved.waitFor();
     expectRefusals(0);
-    t.equal(await text('Your session ended before').count(), 0, 'the answer is complete');
+    t.equal(await text('Your session ended before').count(), 0, 'the reply is complete');
     t.equal(await log.getByRole('article').count(), 2);
     await look(t, 'chat-settings-not-saved');
     await page.reload();
@@ -214,12 +222,12 @@ t.test(
     const id = new URL(page.url()).pathname.split('/').at(-1);
     const { body } = await client.get(`/conversations/${id}`, { cookie: await cookieHeader(context) });
     t.equal(body.instructions, 'Be brief.');
-    t.equal(chats.length, 1, 'sent once');
+    t.equal(chats.length, 1, 'the message is sent once');
     t.same(complaints, []);
   },
 );
 
-t.test('an answer that the model broke off', { skip: noDashboard }, async (t) => {
+t.test('a reply that the upstream cuts off', { skip: noDashboard }, async (t) => {
   const { button, chats, complaints, context, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -234,18 +242,18 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
   const [reason] = await page.getByRole('alert').allTextContents();
   await page.reload();
   await text('0xx 1xx 2xx').waitFor();
-  t.same(await page.getByRole('alert').allTextContents(), [reason], 'the same after a reload');
+  t.same(await page.getByRole('alert').allTextContents(), [reason], 'the error is the same after a reload');
   await text('Trying again sends a new request, which is charged separately.').waitFor();
   await upstream.configure({});
   await button('Try again').click();
   await page.getByRole('log').getByText('You said: Hello').waitFor();
   t.equal(chats.length, 2);
-  t.not(chats[1], chats[0], 'asked anew: the old key has its outcome');
+  t.not(chats[1], chats[0], 'the retry has a new idempotency key, because the old one has a result');
   await text('6 of 8 replies left today').waitFor();
   t.same(complaints, []);
 });
 
-t.test('a question that the model refuses', { skip: noDashboard }, async (t) => {
+t.test('a message that the model refuses', { skip: noDashboard }, async (t) => {
   const { complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -274,7 +282,7 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   expectRefusals();
   await field.press('Enter');
   await page.getByRole('alert').getByText('You are offline. Connect to a network, then try again.').waitFor();
-  t.equal(await log.getByText('Is anybody there?').count(), 1, 'what was asked is there');
+  t.equal(await log.getByText('Is anybody there?').count(), 1, 'the message is still shown');
   await field.fill('And another thing');
   await look(t, 'chat-offline');
   await context.setOffline(false);
@@ -289,21 +297,25 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   await log.getByText('0xxx').waitFor();
   await field.fill('A draft');
   await context.setOffline(true);
-  // A browser that is told to be offline keeps the connections that it has.
+  // A browser that is set offline keeps its open connections.
   cutChats();
   await log.getByText('You are offline. Connect to a network, then try again.').waitFor();
   await look(t, 'chat-offline-streaming');
-  t.equal(await log.getByText('0xxx').count(), 1, 'what was read stays');
+  t.equal(await log.getByText('0xxx').count(), 1, 'the partial reply stays');
   await context.setOffline(false);
   await upstream.configure({});
   await button('Try again').click();
   await log.getByText('119x').waitFor();
   expectRefusals(0);
   t.equal(await field.inputValue(), 'A draft');
-  t.equal(chats.at(-1), chats.at(-2), 'the same question, charged once');
+  t.equal(
+    chats.at(-1),
+    chats.at(-2),
+    'the retry has the same idempotency key, so the message is charged once',
+  );
   await text('6 of 8 replies left today').waitFor();
 
-  // A page that was not loaded before.
+  // A page whose code is not loaded yet.
   await context.setOffline(true);
   await text('You are offline').first().waitFor();
   const loads = countLoads(page);
@@ -318,11 +330,11 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   );
   await context.setOffline(false);
   await page.getByRole('heading', { level: 1, name: 'Plan' }).waitFor();
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
 t.test(
-  'a page whose code cannot be loaded: one try, then what happened',
+  'a page whose code cannot be loaded shows an error after one attempt',
   { skip: noDashboard },
   async (t) => {
     const { button, complaints, expectRefusals, look, page, setBetween, text } = await startDashboard(
@@ -342,7 +354,7 @@ t.test(
     await heading('This page could not be displayed').waitFor();
     await text('This page could not be loaded.').waitFor();
     await page.evaluate(manyFrames);
-    t.ok(broken() <= MOST_LOADS, `${broken()} requests for a file that is broken`);
+    t.ok(broken() <= MOST_LOADS, `${broken()} requests for a file that fails to load`);
     await look(t, 'page-not-loaded');
     setBetween({});
     await button('Try again').click();
@@ -353,19 +365,19 @@ t.test(
     const gone = countLoads(page);
     await open('Usage');
     await text('Parley was updated after you opened this tab.').waitFor();
-    t.equal(await button('Try again').count(), 0, 'the file will not come back');
+    t.equal(await button('Try again').count(), 0, 'no retry is offered, because the file no longer exists');
     await page.evaluate(manyFrames);
-    t.ok(gone() <= MOST_LOADS, `${gone()} requests for a file that is gone`);
+    t.ok(gone() <= MOST_LOADS, `${gone()} requests for a file that no longer exists`);
     await look(t, 'page-updated');
     setBetween({});
     await button('Reload').click();
     await heading('Usage').waitFor();
     const complained = complaints.filter((one) => !one.startsWith('PageLoadError'));
-    t.same(complained, [], 'nothing else in the console');
+    t.same(complained, [], 'no other console errors');
   },
 );
 
-t.test('the limit per minute', { skip: noDashboard }, async (t) => {
+t.test('the rate limit per minute', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, expectRefusals, look, page, text } = await startDashboard(
     t,
     '/chat',
@@ -391,14 +403,14 @@ t.test('the limit per minute', { skip: noDashboard }, async (t) => {
   await button('Try again').click();
   await log.getByText('You said: Too soon?').waitFor();
   await text('49 of 50 replies left today').waitFor();
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
 t.test('several models', { skip: noDashboard }, async (t) => {
   const { complaints, look, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
   const model = page.getByLabel('Model');
-  t.equal(await model.inputValue(), MODEL, 'the default one at first');
+  t.equal(await model.inputValue(), MODEL, 'the default model is selected first');
   t.same(await model.locator('option').allTextContents(), [MODEL, `${MODEL}-small`]);
   await model.selectOption(`${MODEL}-small`);
   await field.fill('Hello');
@@ -409,6 +421,6 @@ t.test('several models', { skip: noDashboard }, async (t) => {
   await look(t, 'chat-models');
   await page.goto(`${HOME}/chat`);
   await model.waitFor();
-  t.equal(await model.inputValue(), `${MODEL}-small`, 'remembered');
-  t.same(complaints, [], 'nothing in the console');
+  t.equal(await model.inputValue(), `${MODEL}-small`, 'the selection is remembered');
+  t.same(complaints, [], 'no console errors');
 });

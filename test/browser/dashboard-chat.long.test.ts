@@ -1,4 +1,4 @@
-// The product's own web chat, as people use it, in a real browser under the dashboard's strict policy.
+// The web chat in a real browser, under the dashboard's strict content security policy.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { clipboardText } from '../support/browser.ts';
@@ -8,7 +8,7 @@ import { eventually } from '../support/upstream/engine.ts';
 
 t.setTimeout(1_800_000);
 
-/** What the upstream says back. */
+/** The message, which the upstream repeats in its reply. */
 const MARKDOWN = [
   'Two ways to call it:',
   '',
@@ -30,7 +30,7 @@ const MARKDOWN = [
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
-/** Whether the middle of what has the focus is to be seen. */
+/** Whether the center of the focused element is visible. */
 const inFront = `(() => {
   const { activeElement: one } = document;
   const { bottom, left, right, top } = one.getBoundingClientRect();
@@ -69,7 +69,11 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
     await text('8 of 8 replies left today').waitFor();
     await button('Explain how HTTP caching works, with an example.').waitFor();
-    t.equal(await page.getByText('API key?').count(), 0, 'nothing about Parley, which a model does not know');
+    t.equal(
+      await page.getByText('API key?').count(),
+      0,
+      'no sample is about Parley, which a model does not know',
+    );
     t.equal(await focused(), 'Your message', 'the field has the focus');
     await look(t, 'chat-empty');
     await field.fill('a');
@@ -80,7 +84,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await dialog.getByLabel('Temperature').fill('9');
     await dialog.getByText('Enter a number from 0 to 2.').waitFor();
     await page.keyboard.press('Enter');
-    t.equal(await dialog.getByLabel('Temperature').inputValue(), '9', 'what is entered stays');
+    t.equal(await dialog.getByLabel('Temperature').inputValue(), '9', 'the invalid value is kept');
     await look(t, 'chat-settings');
     await dialog.getByLabel('Temperature').fill('0.5');
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -90,10 +94,10 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await look(t, 'chat-settings-set');
   });
 
-  await t.test('an answer comes as it is made, and is announced once', async (t) => {
+  await t.test('a reply streams, and is announced once', async (t) => {
     await upstream.configure({ chunkIntervalMs: 400 });
     await ask(MARKDOWN);
-    // The question has it too.
+    // The message of the user contains the text too.
     await log.getByText('Two ways').nth(1).waitFor();
     await page.waitForURL('**/chat/*');
     t.match(await log.getAttribute('aria-busy'), 'true');
@@ -102,12 +106,12 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Stop').click();
     await text('You stopped the reply here.').waitFor();
     await ended();
-    t.match(await said(), /The reply was stopped: You said: Two/, 'announced');
-    t.equal(await focused(), 'Your message', 'the button is gone, the field is next');
+    t.match(await said(), /The reply was stopped: You said: Two/, 'the stop is announced');
+    t.equal(await focused(), 'Your message', 'the focus moves from the removed button to the field');
     const { last, open } = await upstream.calls();
-    t.equal(open, 0, 'the engine has stopped, too');
+    t.equal(open, 0, 'the upstream request is closed too');
     const settings = { temperature: 0.5, messages: [{ role: 'system', content: 'Answer in a rhyme.' }] };
-    t.match(last.at(-1)?.body, settings, 'with the settings of the new chat');
+    t.match(last.at(-1)?.body, settings, 'the request has the settings of the new chat');
     await look(t, 'chat-stopped');
     const listed = page.getByRole('complementary', { name: 'Conversations' }).getByRole('link');
     await listed.filter({ hasText: 'Two ways' }).waitFor();
@@ -118,10 +122,10 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Regenerate').click();
     await text('Send it as').last().waitFor({ timeout: 60_000 });
     await ended();
-    t.equal(await log.getByRole('article').count(), 2, 'in the place of the old answer');
+    t.equal(await log.getByRole('article').count(), 2, 'the new reply replaces the old one');
     const spoken = await said();
     t.match(spoken, /Reply ready: You said: Two ways to call it:\s+curl .*Create a key in Your API\./s);
-    t.notMatch(spoken, /```|\*\*|\|/, 'without the marks of Markdown');
+    t.notMatch(spoken, /```|\*\*|\|/, 'without Markdown syntax');
     await text('6 of 8 replies left today').waitFor();
     await button('Copy code').last().click();
     t.match(await clipboardText(context, page), /^curl .*'$/);
@@ -134,7 +138,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.equal(await log.getByRole('article').count(), 2);
   });
 
-  await t.test('a lost connection: tried again, and not charged twice', async (t) => {
+  await t.test('a retry after a lost connection is not charged twice', async (t) => {
     await upstream.configure({ chunkIntervalMs: 400 });
     await ask('one two three four five six seven eight nine ten');
     expectRefusals();
@@ -154,21 +158,25 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
 
   const edited = page.getByLabel('Your edited message');
 
-  await t.test('a question is edited where it stands, and Escape leaves it', async (t) => {
+  await t.test('a message is edited in place, and Escape cancels the edit', async (t) => {
     await field.fill('half a thought');
     const question = log.getByRole('article').filter({ hasText: 'one two three' }).first();
     await question.getByRole('button', { name: 'Edit message' }).click();
     await text('It replaces the original and everything after it.').waitFor();
     t.match(await edited.inputValue(), /^one two three/);
     t.equal(await focused(), 'Your edited message');
-    t.equal(await question.getByLabel('Your edited message').count(), 1, 'in its own place');
+    t.equal(
+      await question.getByLabel('Your edited message').count(),
+      1,
+      'the field is in place of the message',
+    );
     await look(t, 'chat-edit');
     await edited.fill('another thought');
     await page.keyboard.press('Escape');
     await edited.waitFor({ state: 'detached' });
     t.equal(await focused(), 'Edit message');
     t.equal(await question.getByText('another thought').count(), 0);
-    t.equal(await field.inputValue(), 'half a thought', 'the next message is untouched');
+    t.equal(await field.inputValue(), 'half a thought', 'the draft of the next message is unchanged');
     await page.keyboard.press('Enter');
     t.match(await edited.inputValue(), /^one two three/);
     await page.locator('article').getByRole('button', { name: 'Cancel' }).click();
@@ -177,7 +185,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   });
 
   await t.test(
-    'an edited question replaces its turn and those after it, here and after a reload',
+    'an edited message replaces its turn and every later turn, including after a reload',
     async (t) => {
       await upstream.configure({});
       await button('Edit message').first().click();
@@ -192,7 +200,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     },
   );
 
-  await t.test('if asking again fails, the answer stays, and another try replaces it', async (t) => {
+  await t.test('if regenerating fails, the reply stays, and a retry replaces it', async (t) => {
     await upstream.configure({ fault: 'status', status: 500 });
     expectRefusals();
     await button('Regenerate').click();
@@ -208,7 +216,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.equal(await log.getByRole('article').count(), 2);
   });
 
-  await t.test('the end is followed while somebody is there', async (t) => {
+  await t.test('the view follows the end until the reader scrolls up', async (t) => {
     await upstream.configure({ chunks: 1000, chunkSize: 30, chunkIntervalMs: 30 });
     await ask('Tell me a lot.');
     const offset = () =>
@@ -219,14 +227,14 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Scroll to the end').click();
     const before = await height();
     while ((await height()) < before + 800) await sleep(100);
-    t.ok((await offset()) < 200, 'it follows');
+    t.ok((await offset()) < 200, 'the view follows the end');
     await page.mouse.wheel(0, -1500);
     await button('Scroll to the end').waitFor();
     const { length: chunks } = (await log.textContent()) ?? '';
     await sleep(1000);
-    t.ok(((await log.textContent()) ?? '').length > chunks, 'more came');
-    t.ok((await offset()) > 500, 'and it stayed');
-    // A place that does not depend on how much has come: axe objects to buttons that the composer happens to cut.
+    t.ok(((await log.textContent()) ?? '').length > chunks, 'the reply has grown');
+    t.ok((await offset()) > 500, 'the view has stayed');
+    // A position that does not depend on the length of the reply: axe reports buttons that the composer partly covers.
     await page.evaluate('scrollTo(0, 0)');
     await look(t, 'chat-away');
     await button('Scroll to the end').click();
@@ -236,7 +244,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await upstream.configure({});
   });
 
-  await t.test('conversations: found by title, opened, deleted', async (t) => {
+  await t.test('conversations are searched, opened, edited, and deleted', async (t) => {
     await button('New chat').click();
     await page.waitForURL('**/chat');
     await ask('How many keys may I have?');
@@ -245,13 +253,17 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     const list = page.getByRole('complementary', { name: 'Conversations' });
     await list.getByRole('link', { name: 'How many keys' }).waitFor();
     t.equal(await list.getByRole('link').count(), 2);
-    t.match(await list.getByRole('link').first().textContent(), /(just now|ago)$/, 'when it was last used');
+    t.match(
+      await list.getByRole('link').first().textContent(),
+      /(just now|ago)$/,
+      'the row shows the time of last use',
+    );
     const [title, row] = [list.getByText('How many keys'), list.getByRole('listitem').first()];
     const [wide, whole] = [(await title.boundingBox())?.width, (await row.boundingBox())?.width];
-    t.ok((wide ?? 0) > (whole ?? 0) - 32, `a title has the row for itself: ${wide} of ${whole} px`);
+    t.ok((wide ?? 0) > (whole ?? 0) - 32, `the title fills the row: ${wide} of ${whole} px`);
     await look(t, 'chat-conversations');
     await list.getByLabel('Search conversations').fill('WAYS');
-    await eventually('One is found.', async () => (await list.getByRole('link').count()) === 1);
+    await eventually('one conversation is found', async () => (await list.getByRole('link').count()) === 1);
     await list.getByRole('link').click();
     await page.getByRole('heading', { level: 1, name: /Two ways/ }).waitFor();
     await list.getByLabel('Search conversations').fill('');
@@ -279,7 +291,11 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await look(t, 'chat-edit');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    t.match(await list.getByRole('link').first().textContent(), /A new name/, 'pinned above the newer one');
+    t.match(
+      await list.getByRole('link').first().textContent(),
+      /A new name/,
+      'the pinned conversation is above the newer one',
+    );
     await list.getByRole('button', { name: 'Edit “A new name”' }).click();
     t.equal(await dialog.getByLabel('Instructions').inputValue(), 'Be brief.');
     for (const [label, refused, sentence] of [
@@ -311,7 +327,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.equal(await list.getByRole('link').count(), 1);
   });
 
-  await t.test('a conversation that is not there, and a service that is not', async (t) => {
+  await t.test('a conversation that does not exist, and an upstream that fails', async (t) => {
     expectRefusals(1);
     await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
     await page.getByRole('heading', { name: 'Conversation not found' }).waitFor();
@@ -329,7 +345,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  await t.test('when nothing is left today', async (t) => {
+  await t.test('when the daily quota is used up', async (t) => {
     await page.goto(`${HOME}/chat`);
     await text('left today, across the web and the API').waitFor();
     for (let left = 4; left > 0; left -= 1) {
@@ -342,17 +358,17 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await text("You have used all of today's replies").waitFor();
     await text("Today's replies are used up").waitFor();
     await text(`at ${RESET}, in `).waitFor();
-    t.equal(await button('Try again').count(), 0, 'what cannot help is not offered');
+    t.equal(await button('Try again').count(), 0, 'a retry is not offered');
     expectRefusals(0);
     await field.fill('One more?');
     t.ok(await button('Send').isDisabled());
     await look(t, 'chat-out-of-quota');
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
-t.test('samples ask what whoever answers can know', { skip: noDashboard }, async (t) => {
+t.test('sample messages suit the engine that replies', { skip: noDashboard }, async (t) => {
   const aboutAnything = 'Write a haiku about the sea.';
   const aboutParley = 'How do I create a key?';
   for (const [env, shown, other] of [
@@ -362,7 +378,7 @@ t.test('samples ask what whoever answers can know', { skip: noDashboard }, async
     const { page } = await startDashboard(t, '/', env);
     await page.getByText(shown).first().waitFor();
     t.equal(await page.getByText(other).count(), 0, shown);
-    // Until it is known who answers, no question is about Parley.
+    // Until the dashboard knows the engine, no sample is about Parley.
     await page.route('**/api/v1/service', () => {});
     await page.reload();
     await page.getByText(aboutAnything).first().waitFor();
@@ -370,7 +386,7 @@ t.test('samples ask what whoever answers can know', { skip: noDashboard }, async
   }
 });
 
-t.test('the chat where no language model is connected', { skip: noDashboard }, async (t) => {
+t.test('the chat without a connected language model', { skip: noDashboard }, async (t) => {
   const { button, complaints, look, page, text } = await startDashboard(t, '/chat');
   await text('No language model is connected').waitFor();
   await button('How do I create an API key?').click();
@@ -384,10 +400,10 @@ t.test('the chat where no language model is connected', { skip: noDashboard }, a
     for (let step = 0; step < 20; step += 1) {
       await page.keyboard.press(direction);
       const place = await page.evaluate('document.activeElement.textContent');
-      if (!(await page.evaluate(inFront))) t.fail(`${direction}, ${place}: behind what stays in sight`);
+      if (!(await page.evaluate(inFront))) t.fail(`${direction}, ${place}: covered by a sticky element`);
     }
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
     await page.getByLabel('Your message').focus();
   }
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

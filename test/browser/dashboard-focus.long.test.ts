@@ -1,10 +1,10 @@
-// The dashboard by keyboard: whatever was pressed, the focus stays where the work is and never falls out of the page.
+// The dashboard by keyboard: after every action, the focus is on the next useful element and never lost.
 import t, { type Test } from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
 const WAIT_MS = 3000;
 
-/** What has the focus, by its name; `body` where nothing has. */
+/** The name of the focused element, or `body` if nothing has the focus. */
 const focusedName = `(({ activeElement: one }) => one === document.body
   ? 'body'
   : one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.textContent)(document)`;
@@ -14,7 +14,7 @@ const isInView = `(({ bottom, top }) => top >= 0 && bottom <= innerHeight)(
 
 t.setTimeout(1_800_000);
 
-t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => {
+t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
   const walk = await startDashboard(t, '/your-api', { BILLING: 'open' });
   const {
     button,
@@ -33,7 +33,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
   const isFocused = async (t: Test, name: string, when: string) => {
     const end = Date.now() + WAIT_MS;
     while ((await focused()) !== name && Date.now() < end) await page.waitForTimeout(50);
-    // What is still to come must not take it away.
+    // Pending updates must not move the focus.
     await page.waitForTimeout(100);
     t.equal(await focused(), name, when);
   };
@@ -48,27 +48,27 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await dialog.getByRole('button', { name: 'Create key' }).press('Enter');
     await dialog.getByText('Copy the key now').waitFor();
     await press('Done');
-    await isFocused(t, 'Copy key', 'what is asked for');
+    await isFocused(t, 'Copy key', 'the focus is on the requested action');
     await page.keyboard.press('Enter');
-    await isFocused(t, 'Done', 'what is left to do');
+    await isFocused(t, 'Done', 'the focus is on the next step');
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    await isFocused(t, 'Your API', 'the button that opened it is gone');
+    await isFocused(t, 'Your API', 'the button that opened the dialog is gone');
   });
 
-  await t.test('origins: added by the button, refused, removed, and back', async (t) => {
+  await t.test('origins: adding with the button, refusing, removing, and undoing', async (t) => {
     await press('Edit origins for Website');
     const field = page.getByLabel('Add an origin');
     await field.fill('https://app.example.com');
     await press('Add');
     await dialog.getByText('1 of 10').waitFor();
-    await isFocused(t, 'Add an origin', 'ready for the next one');
+    await isFocused(t, 'Add an origin', 'ready for the next origin');
     await field.fill('https://*.example.com');
     expectRefusals(1);
     await press('Add');
     await dialog.getByText('Wildcards are not allowed').waitFor();
-    await isFocused(t, 'Add an origin', 'where the error is');
-    await isInSight(t, 'with the error');
+    await isFocused(t, 'Add an origin', 'the focus is on the field with the error');
+    await isInSight(t, 'the field and its error are in view');
     await field.fill('');
     await press('Remove https://app.example.com');
     await press('Undo');
@@ -79,15 +79,15 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
       await field.fill(`https://app-${n}.example.com`);
       await press('Add');
       await dialog.getByText(`${n} of 10`).waitFor();
-      await isFocused(t, 'Add an origin', `after ${n}`);
-      await isInSight(t, `${n} are no reason to lose sight of the field`);
+      await isFocused(t, 'Add an origin', `after origin ${n}`);
+      await isInSight(t, `the field is in view with ${n} origins`);
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await press('Done');
-    await isFocused(t, 'Edit origins for Website', 'back where it was');
+    await isFocused(t, 'Edit origins for Website', 'the focus returns to the button');
   });
 
-  await t.test('a dialog begins in its first field that can be used', async (t) => {
+  await t.test('a dialog focuses its first enabled field', async (t) => {
     const begins = async (open: string | RegExp, field: string) => {
       await press(open);
       await dialog.waitFor();
@@ -113,38 +113,38 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('a plan, and the message that it is changed', async (t) => {
+  await t.test('changing the plan, and closing the confirmation', async (t) => {
     await page.goto(`${HOME}/plan`);
     await press('Change to Plus');
     await dialog.waitFor();
     await press(/^Change to Plus for/);
     await text('You are now on the Plus plan').waitFor();
-    await isFocused(t, 'Plan', 'its button is off by now');
+    await isFocused(t, 'Plan', 'the button is disabled');
     await press('Close');
-    await isFocused(t, 'Plan', 'the message is gone');
+    await isFocused(t, 'Plan', 'the confirmation is closed');
   });
 
-  await t.test('usage: loading anew, and the days', async (t) => {
+  await t.test('usage: refreshing, and switching days', async (t) => {
     await client.post('/search', { query: 'keys' }, { cookie });
     await page.goto(`${HOME}/usage`);
     await button(/^Details for POST/).waitFor();
     setBetween({ holds: '/api/v1/requests' });
     await press('Refresh');
     await page.locator('button[aria-busy=true]', { hasText: 'Refresh' }).waitFor();
-    await isFocused(t, 'Refresh', 'while it loads');
+    await isFocused(t, 'Refresh', 'while the log loads');
     await page.keyboard.press('Enter');
     setBetween({});
 
     await page.goto(`${HOME}/usage`);
     await press('Previous day');
     await press('Next day');
-    await isFocused(t, 'Next day', 'at the last day');
+    await isFocused(t, 'Next day', 'on the last day');
     t.equal(await button('Next day').getAttribute('aria-disabled'), 'true');
     await page.keyboard.press('Enter');
     await text(/, today \(UTC\)/).waitFor();
   });
 
-  await t.test('a part that could not be loaded', async (t) => {
+  await t.test('a section that fails to load', async (t) => {
     setBetween({ breaks: '/api/v1/sessions' });
     expectRefusals(3);
     await page.goto(`${HOME}/settings`);
@@ -153,7 +153,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await press('Try again');
     await text('unexpected response (502)').waitFor({ state: 'detached' });
     await text('unexpected response (502)').waitFor();
-    await isFocused(t, 'Try again', 'it failed again');
+    await isFocused(t, 'Try again', 'the retry failed');
     setBetween({});
     expectRefusals(0);
     await page.keyboard.press('Enter');
@@ -161,7 +161,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await isFocused(t, 'Settings', 'the button is gone');
   });
 
-  await t.test('Esc closes one dialog, the topmost', async (t) => {
+  await t.test('Esc closes only the topmost dialog', async (t) => {
     await client.post('/chat', { message: 'How do I create a key?' }, { cookie });
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${HOME}/chat`);
@@ -170,11 +170,11 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await dialog.nth(1).waitFor();
     await page.keyboard.press('Escape');
     await page.waitForTimeout(300);
-    t.equal(await dialog.count(), 1, 'the list is open yet');
-    t.match(await focused(), /^Delete “/, 'and has the focus');
+    t.equal(await dialog.count(), 1, 'the list is still open');
+    t.match(await focused(), /^Delete “/, 'the focus is in the list');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await isFocused(t, 'Conversations', 'back where it was');
+    await isFocused(t, 'Conversations', 'the focus returns to the button');
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
@@ -205,7 +205,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     }
   });
 
-  await t.test('signing out, and the end of the account', async (t) => {
+  await t.test('signing out, and deleting the account', async (t) => {
     await press('Sign out');
     await heading('Sign in').waitFor();
     await isFocused(t, 'Sign in', 'after signing out');
@@ -219,8 +219,8 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await page.getByLabel('Current password').fill(password);
     await page.getByLabel('Current password').press('Enter');
     await text('Your account has been deleted.').waitFor();
-    await isFocused(t, 'Sign in', 'after the end of the account');
+    await isFocused(t, 'Sign in', 'after deleting the account');
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

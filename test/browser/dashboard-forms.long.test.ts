@@ -1,4 +1,4 @@
-// What the forms say about a wrong value: a sentence for people, beside the field.
+// Forms explain an invalid value in plain language, next to the field.
 import type { Locator } from 'playwright-core';
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -46,7 +46,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await page.reload();
   };
 
-  await t.test('dialogs say what to enter, and send nothing before', async (t) => {
+  await t.test('dialogs say what to enter, and send no request until the input is valid', async (t) => {
     const before = sent;
     const close = async () => {
       await page.keyboard.press('Escape');
@@ -60,7 +60,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     t.equal(
       await page.evaluate('document.activeElement.name'),
       'email',
-      'the first wrong field has the focus',
+      'the first invalid field has the focus',
     );
     await look(t, 'form-email-invalid');
     await close();
@@ -87,7 +87,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     t.equal(sent, before);
   });
 
-  await t.test('a new password that the API refuses: which rule it breaks, also in German', async (t) => {
+  await t.test('a refused new password shows the rule that it breaks, also in German', async (t) => {
     for (const [language, open, change, labels, sentences] of [
       [
         'en',
@@ -126,7 +126,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await speak('en');
   });
 
-  await t.test('a webhook address that the API refuses, in German', async () => {
+  await t.test('a webhook URL that the API refuses, in German', async () => {
     await speak('de');
     await button('Webhook einrichten').click();
     await dialog.getByLabel('Adresse').fill('https://localhost/hook');
@@ -138,7 +138,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await speak('en');
   });
 
-  await t.test('a key without a name, and without its last day or with a past one', async (t) => {
+  await t.test('a key without a name, and with a missing or past expiration date', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await page.setViewportSize({ width: 1440, height: 620 });
     await button('Create key').first().click();
@@ -162,13 +162,13 @@ t.test('forms', { skip: noDashboard }, async (t) => {
       await text('Choose a date in the future.').waitFor();
     }
     await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
-    t.same(sent, ['GET /api/v1/service'], 'a wrong date is not sent');
+    t.same(sent, ['GET /api/v1/service'], 'an invalid date is not sent');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('origins as people paste them', async (t) => {
+  await t.test('origins as users paste them', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await button('Create key').first().click();
     await page.getByLabel('Name').fill('Website');
@@ -178,7 +178,10 @@ t.test('forms', { skip: noDashboard }, async (t) => {
       const { width = 0, x = 0 } = (await one.boundingBox()) ?? {};
       return x + width;
     };
-    t.ok((await rightOf(field)) - (await rightOf(button('Add'))) < 10, 'the button ends with the field');
+    t.ok(
+      (await rightOf(field)) - (await rightOf(button('Add'))) < 10,
+      'the button is aligned with the end of the field',
+    );
     const add = async (typed: string) => {
       await field.fill(typed);
       await field.press('Enter');
@@ -213,7 +216,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
   });
 
   await t.test(
-    'what is wrong with an origin, in German: before the key is created, and by the API',
+    'an invalid origin is explained in German, both before the key is created and by the API',
     async () => {
       await client.createKey({ cookie }, { name: 'Server' });
       await speak('de');
@@ -258,7 +261,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Sprache').selectOption('English');
   });
 
-  await t.test('signing up without an address, and with a short password', async (t) => {
+  await t.test('signing up with an invalid address and a short password', async (t) => {
     await page.getByRole('link', { name: 'Create an account' }).click();
     await page.getByRole('heading', { name: 'Create an account' }).waitFor();
     expectRefusals(0);
@@ -272,7 +275,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await look(t, 'form-sign-up');
   });
 
-  await t.test('signing up with a password that the API refuses: which rule it breaks', async (t) => {
+  await t.test('a refused password at sign-up shows the rule that it breaks', async (t) => {
     await page.getByLabel('Email address').fill('grace.hopper@navy.example');
     for (const [refused, sentence] of [
       ['password123', /^This password is too common\. Choose a different one/],

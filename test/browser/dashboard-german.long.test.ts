@@ -1,4 +1,4 @@
-// The dashboard in German: chosen by the browser or by its reader, with Intl's numbers and dates, and room for long words.
+// The dashboard in German: selecting the language, localized numbers and dates, and layouts that fit long words.
 import t from 'tap';
 import { proxyTo, startBrowser } from '../support/browser.ts';
 import { fewChats, HOME, HOST, noDashboard } from '../support/dashboard-pages.ts';
@@ -11,7 +11,7 @@ import { startUpstream } from '../support/upstream/client.ts';
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'correct horse battery';
 
-/** The browser of somebody from Austria, which also remembers every title that a page has had. */
+/** Sets the languages of an Austrian browser, and records every heading that the page shows. */
 const init = `Object.defineProperty(navigator, 'languages', { get: () => ['fr', 'de-AT', 'en'] });
   globalThis.headings = [];
   new MutationObserver(() => {
@@ -52,13 +52,13 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
   };
   const openPage = async (name: string) => {
     await page.getByRole('navigation', { name: 'Seiten' }).getByRole('link', { name }).click();
-    // A chat's heading is its title.
+    // The heading of the chat page is the title of the conversation.
     if (name !== 'Chat') await heading(name).waitFor();
   };
   const see = (name: string) => lookAt(t, name);
   const lang = () => page.evaluate<string>('document.documentElement.lang');
 
-  await t.test('the first of the browser’s languages that exists, and the choice of another', async (t) => {
+  await t.test('the first supported browser language is used, and users can select another', async (t) => {
     await heading('Konto erstellen').waitFor();
     t.same([await lang(), await page.title()], ['de', 'Registrieren · Parley']);
     await see('sign-up');
@@ -66,7 +66,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Sprache').selectOption('English');
     await heading('Create an account').waitFor();
     t.equal(await lang(), 'en');
-    t.equal(await page.evaluate('document.activeElement.id'), 'language', 'the focus stays where it was');
+    t.equal(await page.evaluate('document.activeElement.id'), 'language', 'the focus does not move');
     await page.reload();
     await heading('Create an account').waitFor();
     t.same(await page.evaluate('headings'), ['Create an account'], 'without a flash of German');
@@ -77,7 +77,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     t.same(await page.evaluate('headings'), ['Konto erstellen'], 'without a flash of English');
   });
 
-  await t.test('says in German what is wrong', async (t) => {
+  await t.test('errors are in German', async (t) => {
     await button('Registrieren').click();
     await text('Geben Sie eine E-Mail-Adresse ein, zum Beispiel ada@example.com.').waitFor();
     await see('sign-up-invalid');
@@ -121,7 +121,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     }
   });
 
-  await t.test('a chat, and its trace in the usage', async () => {
+  await t.test('a chat, and its usage', async () => {
     await openPage('Chat');
     await text('Heute noch 5 von 5 Antworten').waitFor();
     await see('chat');
@@ -145,7 +145,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await text(/^Das Kontingent erneuert sich in (\d+ Std\. )?\d+ Min\., um 00:00 Uhr UTC\.$/).waitFor();
   });
 
-  await t.test('plans: plurals, numbers, and money', async () => {
+  await t.test('plans: plurals, numbers, and prices', async () => {
     await openPage('Tarif');
     await text('1.000 Antworten pro Tag').waitFor();
     await see('plan');
@@ -160,7 +160,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await text(/^Sie nutzen jetzt den Tarif Plus für .+\s\$ pro Jahr\.$/).waitFor();
   });
 
-  await t.test('settings, with an error of the API', async () => {
+  await t.test('settings, with an API error', async () => {
     await openPage('Konto');
     await text('Tarif geändert').waitFor();
     await text(/Anmeldung: (gerade eben|vor \d+ Minuten?)/).waitFor();
@@ -201,12 +201,12 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await see('operator-log');
   });
 
-  await t.test('no such page', async () => {
+  await t.test('a page that does not exist', async () => {
     expectRefusals(1);
     await page.goto(`${HOME}/nowhere`);
     await heading('Seite nicht gefunden').waitFor();
     await see('nowhere');
   });
 
-  t.same(complaints, [], 'no error in the console, and none of the policy');
+  t.same(complaints, [], 'no console errors or policy violations');
 });

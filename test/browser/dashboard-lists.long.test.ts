@@ -1,4 +1,4 @@
-// Lists that are longer than one page of the API, and the days of the request log.
+// Lists that are longer than one page of the API, and filters of the request log.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { savedFile } from '../support/browser.ts';
@@ -30,8 +30,8 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
       ),
     );
 
-  await t.test('the request log: older ones on demand, and only the days that are asked for', async (t) => {
-    // Midnight may come while this runs.
+  await t.test('the request log loads older requests on demand, and filters by day', async (t) => {
+    // Midnight may pass during the test.
     const now = Date.now();
     const day = (before: number) => new Date(now - before * 86_400_000).toISOString().slice(0, 10);
     const on = `(date '${day(0)}' - (n % 3 = 0)::int)`;
@@ -52,7 +52,11 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await rows.nth(119).waitFor();
     t.equal(await rows.count(), 120);
     t.equal(await button('Show older requests').count(), 0);
-    t.equal(await page.locator('section:focus').count(), 1, 'the focus of the button that is gone');
+    t.equal(
+      await page.locator('section:focus').count(),
+      1,
+      'the focus moves from the removed button to the section',
+    );
 
     await page.getByLabel('From (UTC day)').fill(day(1));
     await page.getByLabel('To (UTC day)').fill(day(1));
@@ -65,7 +69,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.ok(lines.every((line) => line.startsWith(day(1))));
     await page.reload();
     await eventually('40 rows', async () => (await rows.count()) === 40);
-    t.equal(await page.getByLabel('To (UTC day)').inputValue(), day(1), 'the address holds them');
+    t.equal(await page.getByLabel('To (UTC day)').inputValue(), day(1), 'the URL contains the days');
     await page.getByLabel('To (UTC day)').fill(day(2));
     await text('The end date is before the start date.').waitFor();
     await look(t, 'usage-log-days', page.getByRole('heading', { name: 'Requests', exact: true }));
@@ -73,7 +77,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await rows.nth(49).waitFor();
   });
 
-  await t.test('one request by the id that its client was told', async (t) => {
+  await t.test('the log finds one request by its request ID', async (t) => {
     await page.goto(`${HOME}/usage`);
     const rows = page.getByRole('row', { name: /POST \/api\/v1\/search/ });
     const answer = await client.post('/search', { query: 'keys' }, { cookie });
@@ -96,19 +100,19 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await eventually('50 rows', async () => (await rows.count()) === 50);
   });
 
-  await t.test('the log is reached even if what is left today is not known', async (t) => {
+  await t.test('a link to the log works even if the usage of today fails to load', async (t) => {
     expectRefusals();
     await page.route('**/api/v1/usage', (route) => route.fulfill({ status: 500 }));
     await page.goto(`${HOME}/usage?key_id=web#log`);
     await page.locator('#log:focus').waitFor();
     const { y = Number.NaN } = (await page.locator('#log').boundingBox()) ?? {};
-    t.ok(y >= 0 && y < 800, `the log is in view, at ${y}`);
+    t.ok(y >= 0 && y < 800, `the log is in view, at ${y} px`);
     await page.unroute('**/api/v1/usage');
     await page.goto(`${HOME}/usage`);
     expectRefusals(0);
   });
 
-  await t.test('conversations: older ones on demand, and any of them by its words', async (t) => {
+  await t.test('older conversations load on demand, and search finds any conversation', async (t) => {
     await fill(
       230,
       'id, title, created_at, updated_at',
@@ -132,7 +136,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await list.getByRole('button', { name: 'Show older conversations' }).click();
     await links.nth(229).waitFor();
     t.equal(await list.getByRole('button', { name: 'Show older conversations' }).count(), 0);
-    t.equal(await list.locator('ul:focus').count(), 1, 'the focus of the button that is gone');
+    t.equal(await list.locator('ul:focus').count(), 1, 'the focus moves from the removed button to the list');
     await fill(
       1,
       'id, key_id, title, created_at, updated_at',
@@ -141,7 +145,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     );
     await page.reload();
     await links.nth(99).waitFor();
-    t.equal(await list.getByRole('link', { name: 'Of a key' }).count(), 0, 'those of the API are hidden');
+    t.equal(await list.getByRole('link', { name: 'Of a key' }).count(), 0, 'API conversations are hidden');
     await list.getByLabel('Show API conversations').check();
     await list.getByRole('link', { name: 'Of a key' }).waitFor();
     await look(t, 'chat-api-conversations');
@@ -152,14 +156,10 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.equal(await links.count(), 100);
     await page.reload();
     await links.nth(99).waitFor();
-    t.equal(
-      await list.getByRole('link', { name: 'Of a key' }).count(),
-      0,
-      'also when the page is loaded again',
-    );
+    t.equal(await list.getByRole('link', { name: 'Of a key' }).count(), 0, 'also after a reload');
   });
 
-  await t.test('security events: more on demand', async (t) => {
+  await t.test('more security events load on demand', async (t) => {
     await fill(
       24,
       'id, type, at, address, user_agent, key_id, detail',
@@ -171,7 +171,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     const more = page.getByRole('button', { name: 'Show more', disabled: false });
     await failed.first().waitFor();
     const first = await failed.count();
-    t.ok(first < 24, `${first} at first`);
+    t.ok(first < 24, `${first} events at first`);
     for (let click = 0; click < 2; click += 1) {
       const before = await failed.count();
       await more.click();
@@ -181,8 +181,8 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.equal(await button('Show more').count(), 0);
   });
 
-  await t.test('an export that is refused says why', async (t) => {
-    // In parts, each of which is done before the timeout of statements.
+  await t.test('a refused export shows the reason', async (t) => {
+    // In parts that each finish before the statement timeout.
     for (let part = 0; part < 12; part += 1) await insertCharges(database.db, accountId, 5000);
     await page.goto(`${HOME}/usage`);
     expectRefusals();
@@ -192,7 +192,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await button('Export JSON').click();
     await problem.getByText('You are offline').waitFor();
     await context.setOffline(false);
-    // Not read, and so not over, until it is cancelled. A response that nothing refers to would be, sooner or later.
+    // Unread, and so in progress until it is canceled. Without a reference, the response would be garbage collected.
     const unread = await fetch(`${client.origin}/api/v1/requests/export?format=json`, {
       headers: { cookie },
     });
@@ -207,5 +207,5 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

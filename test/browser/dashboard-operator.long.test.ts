@@ -1,4 +1,4 @@
-// The operator pages: on a phone from a complaint to its cause, and every change that an operator can make.
+// The operator pages: finding the cause of a complaint on a phone, and every change that an operator can make.
 import t from 'tap';
 import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { savedFile } from '../support/browser.ts';
@@ -35,7 +35,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
   for (let n = 0; n < 8; n += 1) await client.post('/chat', { message: 'Hello' }, { key });
   await database.db.execute(`update requests set latency_ms = 12345 where status = 200`);
 
-  await t.test('why an account was refused is two taps away, on a phone', async (t) => {
+  await t.test('on a phone, the reason for a refusal is two taps away', async (t) => {
     await page.setViewportSize({ width: 390, height: 844 });
     await link('Operator').click();
     await page.getByRole('heading', { name: 'Refused requests' }).waitFor();
@@ -75,7 +75,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
-  await t.test('suspends and resumes, changes the plan, revokes a key', async (t) => {
+  await t.test('suspending and resuming an account, changing its plan, and revoking a key', async (t) => {
     await button('Suspend account').click();
     await look(t, 'operator-suspend');
     await confirm('Suspend account');
@@ -96,19 +96,19 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     t.equal((await client.post('/chat', { message: 'Hello' }, { key })).status, 401);
   });
 
-  await t.test('resets a password, and shows it once', async (t) => {
+  await t.test('resetting a password, which is shown once', async (t) => {
     await button('Reset password').click();
     await dialog.getByRole('button', { name: 'Reset password' }).click();
     await dialog.getByText('Copy the password now').waitFor();
     const password = (await dialog.locator('code').textContent()) ?? '';
     await look(t, 'operator-password');
     await page.keyboard.press('Escape');
-    t.ok(await dialog.isVisible(), 'only its button closes it');
+    t.ok(await dialog.isVisible(), 'only the button closes the dialog');
     await confirm('Done');
     await signInWith(client, address, password);
   });
 
-  await t.test('creates, finds, and deletes an account', async (t) => {
+  await t.test('creating, finding, and deleting an account', async (t) => {
     await link('Accounts').click();
     await link(address).waitFor();
     await button('Create account').click();
@@ -137,7 +137,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     t.equal(await link('new@customer.example').count(), 0);
   });
 
-  await t.test('the log has it all, and can be saved', async (t) => {
+  await t.test('the operator log lists every change, and can be exported', async (t) => {
     await link('Operator log').click();
     await text('Deleted account: new@customer.example').waitFor();
     const said = await page.getByRole('listitem').allTextContents();
@@ -159,7 +159,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     t.match(saved.name, /^parley-operator-log-.*\.jsonl$/);
   });
 
-  await t.test('nobody else sees the pages', async (t) => {
+  await t.test('other accounts cannot see the operator pages', async (t) => {
     const other = await client.signUp();
     const [name = '', value = ''] = other.cookie.split(/=(.*)/);
     t.not(other.cookie, cookie);

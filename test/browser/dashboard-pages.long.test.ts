@@ -1,4 +1,4 @@
-// Usage and plan as people use them, in a real browser under the dashboard's strict policy.
+// The usage and plan pages in a real browser, under the dashboard's strict content security policy.
 import t from 'tap';
 import { savedFile } from '../support/browser.ts';
 import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
@@ -22,7 +22,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     text,
   } = await startDashboard(t, '/usage', { BILLING: 'open' });
 
-  await t.test('usage: nothing yet', async (t) => {
+  await t.test('usage: no requests yet', async (t) => {
     await text('No usage in the last 30 days').waitFor();
     await text('No requests yet').waitFor();
     await look(t, 'usage-empty');
@@ -39,7 +39,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
       const { data } = (await client.get('/requests?status=429', { cookie })).body;
       return data.reduce((sum: number, { count }: { count: number }) => sum + count, 0);
     };
-    await eventually('the refusals are written', async () => (await refused()) === 3);
+    await eventually('the refusals are stored', async () => (await refused()) === 3);
     await page.goto(`${HOME}/usage`);
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     await page.getByText('8 used', { exact: true }).waitFor();
@@ -89,7 +89,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await look(t, 'usage-log-none', log);
   });
 
-  await t.test('usage: loading, and what cannot be loaded', async (t) => {
+  await t.test('usage: loading, failing to load, and being offline', async (t) => {
     setBetween({ holds: '/api/v1/usage' });
     await page.goto(`${HOME}/usage`);
     await text('Loading…').first().waitFor({ state: 'attached' });
@@ -110,7 +110,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await context.setOffline(false);
   });
 
-  await t.test('plan: side by side, and a change that names its price', async (t) => {
+  await t.test('plan: the comparison, and a change that states its price', async (t) => {
     await page.goto(`${HOME}/plan`);
     await text('$10.00 a month').first().waitFor();
     await text('Free').nth(1).waitFor();
@@ -133,7 +133,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     t.match(await page.evaluate('document.activeElement.textContent'), 'Change to Free');
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
 
 t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
@@ -141,5 +141,5 @@ t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
   await text('To change yours, contact').waitFor();
   t.equal(await button(/^Change to/).count(), 0);
   await look(t, 'plan-managed');
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

@@ -15,7 +15,7 @@ t.setTimeout(1_800_000);
 const REQUESTS = 5000;
 const TOKENS = 12_345_678;
 
-/** What moved without the reader having done anything, as the browser counts it. */
+/** Records layout shifts that the browser reports without user input. */
 const watchShifts = `(() => {
   window.shifted = 0;
   window.movers = [];
@@ -30,7 +30,7 @@ const watchShifts = `(() => {
 })()`;
 const MOST_SHIFTED = 0.02;
 
-/** Loads pages on a wide screen and on a phone. Each is loaded when its locator is there. */
+/** Checks that pages load without layout shifts, wide and narrow. A page is loaded once its locator appears. */
 async function loadStill(t: Test, page: Page, pages: readonly (readonly [string, Locator])[]): Promise<void> {
   await page.addInitScript(watchShifts);
   for (const size of [
@@ -50,7 +50,7 @@ async function loadStill(t: Test, page: Page, pages: readonly (readonly [string,
   await page.setViewportSize({ width: 1280, height: 800 });
 }
 
-/** Texts of the chart that begin outside of it, or cover each other or the line of the limit. */
+/** Chart labels that start outside the chart, or overlap each other or the limit line. */
 const badTexts = `(() => {
   const svg = document.querySelector('svg[role=img]');
   const { left } = svg.getBoundingClientRect();
@@ -66,13 +66,13 @@ const badTexts = `(() => {
     .map(([text]) => text);
 })()`;
 
-/** Badges that show less than they say. */
+/** Badges with truncated text. */
 const cutBadges = `[...document.querySelectorAll('.mantine-Badge-root')]
   .flatMap((one) => [one, ...one.children])
   .filter((one) => getComputedStyle(one).overflow !== 'visible' && one.scrollWidth > one.clientWidth)
   .map((one) => one.textContent)`;
 
-/** Lines of a log's row that begin within a word. */
+/** Texts in the rows of a log that wrap within a word. */
 const brokenWords = `[...document.querySelectorAll('table[aria-labelledby=log] td, ul li p')].flatMap((cell) => {
   const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
   const broken = [];
@@ -90,7 +90,7 @@ const brokenWords = `[...document.querySelectorAll('table[aria-labelledby=log] t
   return broken;
 })`;
 
-/** Also makes the day's partition, which a service makes only for today and the days ahead. */
+/** Also creates the partition of the day. The service creates only those of today and later days. */
 async function addRequest(db: Db, accountId: string, keyId: string, at: Date): Promise<void> {
   const day = at.toISOString().slice(0, 10);
   const partition = sql.identifier(`requests_${day.replaceAll('-', '')}`);
@@ -102,7 +102,7 @@ async function addRequest(db: Db, accountId: string, keyId: string, at: Date): P
   });
 }
 
-/** In the upper half of the screen, or as far up as the end of the page lets it be. */
+/** Whether the log is in the upper half of the screen, or as far up as the end of the page allows. */
 const isInView = `(() => {
   const heading = document.getElementById('log');
   const { bottom, top } = heading.getBoundingClientRect();
@@ -132,7 +132,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   const chartKey = page.getByRole('combobox', { name: 'Key', exact: true });
   let oldId = '';
 
-  await t.test('loads without moving what is there', async (t) => {
+  await t.test('pages load without layout shifts', async (t) => {
     await loadStill(t, page, [
       ['/your-api', page.getByRole('slider', { name: /^Requests per day with Website/ })],
       ['/usage', button(/^Details for/).first()],
@@ -149,14 +149,14 @@ t.test('usage', { skip: noDashboard }, async (t) => {
       await text('(above the chart)').waitFor();
       t.same(await page.evaluate(badTexts), [], `${width} px: chat`);
       await text('502 upstreamError').first().waitFor();
-      t.same(await page.evaluate(cutBadges), [], `${width} px: no badge is cut`);
+      t.same(await page.evaluate(cutBadges), [], `${width} px: no badge is truncated`);
       t.same(await page.evaluate(brokenWords), [], `${width} px: no word is broken`);
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await look(t, 'usage-5000-requests');
   });
 
-  await t.test('model, tokens, and times have columns, and the filters take one row', async (t) => {
+  await t.test('model, tokens, and times have columns, and the filters fit in one row', async (t) => {
     const log = page.getByRole('table', { name: 'Requests' });
     const columns = (await log.getByRole('columnheader').allTextContents()).map((text) => text.trim());
     const cells = await log.getByRole('row').nth(2).getByRole('cell').allTextContents();
@@ -182,7 +182,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await look(t, 'usage-log-filters', page.getByRole('heading', { name: 'Requests', exact: true }));
   });
 
-  await t.test('the filters offer what the log has, and exports what they leave', async (t) => {
+  await t.test('filters offer values from the log, and exports contain only matching requests', async (t) => {
     const optionsOf = (label: string) => page.getByLabel(label, { exact: true }).locator('option');
     t.notMatch((await optionsOf('Endpoint').allTextContents()).join(), 'Carried over');
     await client.post('/chat', { message: 'Hello', store: false }, { key });
@@ -202,7 +202,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     t.notMatch(exported, 'test-model');
   });
 
-  await t.test('the last 7, 30, and 90 days, and the keys of all of them', async (t) => {
+  await t.test('the last 7, 30, and 90 days, with all keys that were used in them', async (t) => {
     oldId = (await client.createKey({ cookie }, { name: 'Old script' })).id;
     await database.db.execute(sql`
       update api_keys set created_at = now() - interval '85 days', revoked_at = now() - interval '79 days'
@@ -258,7 +258,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await page.waitForURL(`**/usage?key_id=${oldId}`);
   });
 
-  await t.test('a finger on a chart of 90 days selects a day', async (t) => {
+  await t.test('a tap on a chart of 90 days selects a day', async (t) => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${HOME}/usage?days=90`);
     const chart = page.getByRole('img', { name: /over the last 90 days/ });
@@ -269,11 +269,11 @@ t.test('usage', { skip: noDashboard }, async (t) => {
       pointerType: 'touch',
     });
     await text(/ \(UTC\): 80 chat replies$/).waitFor();
-    t.pass('the bar of 80 days ago');
+    t.pass('the bar of 80 days ago is selected');
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('a key’s requests, as often as one asks for them', async (t) => {
+  await t.test('links to the requests of a key work repeatedly', async (t) => {
     const ofKeys = page.getByRole('link', { name: 'Requests made with Website' });
     const share = (name: string) =>
       page
@@ -311,7 +311,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await chartKey.selectOption('');
     await page.getByLabel('Status').selectOption('2xx');
     await page.waitForURL(`**/usage?key_id=${keyId}&status=2xx&days=90`);
-    t.equal(await chartKey.inputValue(), '', 'a filter of the log leaves the chart as it is');
+    t.equal(await chartKey.inputValue(), '', 'a filter of the log does not change the chart');
   });
 
   await t.test('after midnight UTC, the charts end with the new day', async (t) => {
@@ -330,7 +330,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await text(`${dayIn(1)}, today (UTC): 0 chat replies`).waitFor();
     await button('Previous day').click();
     await text(`${dayIn(0)} (UTC): 2 chat replies`).waitFor();
-    t.pass('yesterday is yesterday');
+    t.pass('yesterday has the earlier replies');
 
     await page.goto(`${HOME}/your-api`);
     const requestsOn = (day: string) =>
@@ -340,7 +340,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await shiftClock(database.db, '2 days');
     await page.clock.fastForward(24 * 3600 * 1000);
     await requestsOn(dayIn(1)).waitFor();
-    t.pass('also on the page with the keys');
+    t.pass('the chart on the page with the keys has the new day too');
   });
   t.same(complaints, []);
 });
@@ -349,14 +349,14 @@ t.test('usage with the default plans', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, page, text } = await startDashboard(t, '/plan', {
     PLANS_FILE: '',
   });
-  await t.test('an empty account loads without moving what is there', (t) =>
+  await t.test('the pages of an empty account load without layout shifts', (t) =>
     loadStill(t, page, [
       ['/your-api', page.getByRole('heading', { name: 'Create your first key' })],
       ['/usage', text('No requests yet')],
     ]),
   );
 
-  await t.test('an account with usage loads without moving what is there', async (t) => {
+  await t.test('the pages of an account with usage load without layout shifts', async (t) => {
     for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
       const { key } = await client.createKey({ cookie }, { name });
       await client.post('/chat', { message: 'Hello' }, { key });

@@ -1,4 +1,4 @@
-// The webhook in Settings: set up, tested, found wanting, and deleted, with a real receiver.
+// The webhook in Settings: setting up, testing, disabling, and deleting it, with a real receiver.
 import t from 'tap';
 import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -13,7 +13,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
   const panel = page.getByRole('region', { name: 'Webhook' });
   const inPanel = (words: string | RegExp) => panel.getByText(words);
 
-  await t.test('an address that cannot be right is refused at its field', async (t) => {
+  await t.test('an invalid URL is refused at its field', async (t) => {
     await button('Set up a webhook').click();
     await dialog.getByLabel('URL').fill('ftp://hooks.example.com');
     expectRefusals(1);
@@ -23,7 +23,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     await look(t, 'webhook-set-up');
   });
 
-  await t.test('set up, the secret is shown once, and verifies the test message', async (t) => {
+  await t.test('setup shows the secret, which verifies the test message', async (t) => {
     await dialog.getByLabel('URL').fill(receiver.url);
     await dialog.getByRole('button', { name: 'Set up webhook' }).click();
     await dialog.getByText('Copy the secret now').waitFor();
@@ -40,7 +40,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     await look(t, 'webhook-delivered', panel);
   });
 
-  await t.test('a message that fails says why, and when it is tried again', async (t) => {
+  await t.test('a failed message shows the reason and the time of the next attempt', async (t) => {
     receiver.answers = [500, 500, 500, 500];
     await client.createKey({ cookie }, { name: 'Website' });
     await inPanel('Delivered').waitFor();
@@ -51,7 +51,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     await look(t, 'webhook-failing', panel);
   });
 
-  await t.test('the secret is replaced, and both are good for a day', async (t) => {
+  await t.test('after the secret is replaced, the page says when the old secret stops working', async (t) => {
     await button('Replace the signing secret').click();
     await dialog.getByRole('button', { name: 'Replace secret' }).click();
     await dialog.getByText('Copy the secret now').waitFor();
@@ -60,7 +60,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     t.pass();
   });
 
-  await t.test('410 disables it, and it can be enabled again', async (t) => {
+  await t.test('status 410 disables the webhook, and it can be enabled again', async (t) => {
     receiver.answers = [410];
     await button('Send a test message').click();
     await arrives(receiver, 'webhook.test', 2);
@@ -73,7 +73,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     t.equal((await client.get('/webhook', { cookie })).body.data.disabled_at, null);
   });
 
-  await t.test('deleted, it can be set up anew', async (t) => {
+  await t.test('a deleted webhook can be set up again', async (t) => {
     await button('Delete webhook').click();
     await dialog.getByRole('button', { name: 'Delete webhook' }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -1,4 +1,4 @@
-// The dashboard as its owner uses it, from signing up to signing out, in a real browser under its strict policy.
+// The dashboard from signing up to signing out, in a real browser under its strict content security policy.
 import { existsSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { sql } from 'drizzle-orm';
@@ -26,7 +26,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     OPERATOR_CONTACT: 'ops@example.com',
   });
   const service = proxyTo(port);
-  /** What stands between the browser and the service does to requests to keys: pass, hold, or answer by itself. */
+  /** How the proxy between the browser and the service handles key requests: it passes, holds, or fails them. */
   let proxy: 'passes' | 'holds' | 'breaks' = 'passes';
   const between: RequestListener = (request, response) => {
     if (proxy === 'passes' || !request.url?.startsWith('/api/v1/keys')) return service(request, response);
@@ -49,7 +49,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   const focused = () => page.evaluate<string>('document.activeElement.textContent');
   const chat = (key: string) => client.post('/chat', { message: 'How do I create a key?' }, { key });
 
-  await t.test('signing up: whoever is new is asked to, and errors stand in the form', async (t) => {
+  await t.test('signing up: new visitors start there, and the form shows errors', async (t) => {
     await heading('Create an account').waitFor();
     t.equal(new URL(page.url()).pathname, '/sign-up');
     await look(t, 'sign-up');
@@ -78,7 +78,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 
   let first = '';
 
-  await t.test('a first key: created, shown once, not lost by accident, and good', async (t) => {
+  await t.test('a first key is created, shown once, not lost by accident, and valid', async (t) => {
     await page.getByRole('heading', { name: 'Create your first key' }).waitFor();
     await look(t, 'your-api-empty');
     await page.getByRole('link', { name: 'Settings' }).click();
@@ -86,7 +86,10 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByRole('link', { name: 'Your API' }).click();
     await button('Create key').click();
     await page.getByLabel('Name').fill('Website');
-    t.ok(await page.getByLabel('models').isChecked(), 'clients list the models first');
+    t.ok(
+      await page.getByLabel('models').isChecked(),
+      'the models scope is checked, because clients list the models first',
+    );
     await page.getByLabel('usage').check();
     await look(t, 'create');
     await page.emulateMedia({ forcedColors: 'active' });
@@ -94,14 +97,14 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       page
         .getByLabel(name)
         .evaluate((box) => box.ownerDocument.defaultView?.getComputedStyle(box).backgroundColor);
-    t.not(await colourOf('usage'), await colourOf('images'), 'what is chosen shows in whatever colours');
+    t.not(await colourOf('usage'), await colourOf('images'), 'the selection is visible in forced colors');
     await page.emulateMedia({ forcedColors: 'none' });
     await page.getByText('Expiry and allowed origins').click();
     await page.getByLabel('Add an origin').fill('http://localhost:5173');
     await look(t, 'create-more');
     await button('Add').click();
     await dialog.getByText('is not an https origin').waitFor();
-    t.equal(await button('Remove http://localhost:5173').count(), 0, 'a bad one is not added');
+    t.equal(await button('Remove http://localhost:5173').count(), 0, 'an invalid origin is not added');
     t.equal(await dialog.locator('code', { hasText: 'server.proxy' }).count(), 1, 'code is shown as code');
     t.equal(
       await dialog.getByRole('link', { name: '/docs/guides/browser-keys' }).getAttribute('href'),
@@ -110,8 +113,8 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await look(t, 'create-origin-refused');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('is not an https origin').waitFor();
-    t.equal(await dialog.getByText('Copy the key now').count(), 0, 'what is typed is not dropped');
-    // And needs no button of its own.
+    t.equal(await dialog.getByText('Copy the key now').count(), 0, 'the typed origin is not dropped');
+    // A valid origin is added without the Add button.
     await page.getByLabel('Add an origin').fill('https://App.example.com:443');
     await dialog.getByRole('button', { name: 'Create key' }).click();
 
@@ -121,15 +124,15 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await look(t, 'raw-key');
     await page.keyboard.press('Escape');
     await page.mouse.click(5, 5);
-    t.equal(await dialog.count(), 1, 'neither Esc nor a click beside it closes it');
+    t.equal(await dialog.count(), 1, 'neither Esc nor a click outside closes the dialog');
     await page.goBack();
     await page.waitForURL(`${HOME}/settings`);
-    t.equal(await dialog.count(), 1, 'nor does going back');
+    t.equal(await dialog.count(), 1, 'going back does not close the dialog');
     const asked = new Promise<string>((resolve) => {
       page.once('dialog', (question) => question.dismiss().then(() => resolve(question.type())));
     });
     page.evaluate('location.reload()').catch(() => {});
-    t.equal(await asked, 'beforeunload', 'leaving asks');
+    t.equal(await asked, 'beforeunload', 'leaving the page asks for confirmation');
     await button('Done').click();
     await dialog.getByText('Close without the key?').waitFor();
     await look(t, 'raw-key-not-copied');
@@ -145,11 +148,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal(await clipboard(), first);
     await button('Done').click();
     await dialog.waitFor({ state: 'detached' });
-    t.notMatch(await page.content(), first, 'it is nowhere any more');
+    t.notMatch(await page.content(), first, 'the page no longer contains the key');
     t.equal((await chat(first)).status, 200);
   });
 
-  await t.test('the list, and the origins of a key', async (t) => {
+  await t.test('the list of keys, and the origins of a key', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await page.getByText('1 of 5 keys').waitFor();
     await look(t, 'your-api-one');
@@ -174,7 +177,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await dialog.getByText(`${n - 1} of 10`).waitFor();
     }
     await dialog.getByText('The list is empty').waitFor();
-    t.match(await focused(), /The list is empty/, 'the focus stays with the list');
+    t.match(await focused(), /The list is empty/, 'the focus stays on the list');
     await look(t, 'origins-empty');
     await button('Undo').click();
     await dialog.getByText('1 of 10').waitFor();
@@ -185,12 +188,12 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page.locator('button:focus', { hasText: /^Edit$/ }).waitFor();
-    t.pass('focus is back where it was');
+    t.pass('the focus returns to the button');
   });
 
   let second = '';
 
-  await t.test('rotating: the new secret is shown, the old one lives as long as was chosen', async (t) => {
+  await t.test('rotating shows the new secret, and the old one works for the selected time', async (t) => {
     await button('Rotate Website').click();
     await dialog.getByLabel('after an hour').check();
     await look(t, 'rotate');
@@ -206,7 +209,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.same([(await chat(first)).status, (await chat(second)).status], [200, 200]);
   });
 
-  await t.test('5 of 5: no more can be created, and it is said why', async (t) => {
+  await t.test('with 5 of 5 keys, no more can be created', async (t) => {
     const cookie = await cookieHeader(context);
     const expires_at = new Date(Date.now() + 3 * 86_400_000).toISOString();
     const more = [
@@ -222,7 +225,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     ];
     await database.db.execute(sql`update api_keys set created_at = created_at - interval '40 days'`);
     for (const fields of more) await client.createKey({ cookie }, fields);
-    // What was used a moment ago may be written yet.
+    // The last use of a key may not be written yet.
     do {
       await database.db.execute(
         sql`update api_keys set last_used_at = now() - interval '35 days' where last_used_at is not null`,
@@ -243,7 +246,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('5 of 5 keys').waitFor();
   });
 
-  await t.test('revoking: at once and for good', async (t) => {
+  await t.test('revoking a key takes effect immediately', async (t) => {
     await button('Revoke Website').click();
     await dialog.getByText('This cannot be undone').waitFor();
     await look(t, 'revoke');
@@ -252,7 +255,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     for (const key of [first, second])
       t.match(await chat(key), { status: 401, body: { error: { code: 'apiKeyRevoked' } } });
     await page.locator('h1:focus', { hasText: 'Your API' }).waitFor();
-    t.pass('the focus is on the page, since the row is gone');
+    t.pass('the focus is on the heading, because the row is gone');
   });
 
   await t.test('settings: devices, events, email address, password', async (t) => {
@@ -273,7 +276,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 
     const oldest = page.getByText('Account created');
     const more = page.getByRole('button', { name: 'Show more', disabled: false });
-    // The button may go away between the count and the click: then the text is clicked, which does nothing.
+    // The button may disappear between the count and the click. Then the click hits the text, which does nothing.
     while ((await oldest.count()) === 0) await oldest.or(more).first().click();
 
     await button('Change email address').click();
@@ -298,7 +301,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('Password changed.').waitFor();
   });
 
-  await t.test('loading, failing, offline: each says so', async (t) => {
+  await t.test('loading, failing, and being offline each show a message', async (t) => {
     await page.getByRole('link', { name: 'Your API' }).click();
     await page.getByText('4 of 5 keys').waitFor();
     proxy = 'holds';
@@ -326,12 +329,12 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('You are offline').waitFor({ state: 'detached' });
   });
 
-  await t.test('a session that ends elsewhere: sign in, and back to where one was', async (t) => {
+  await t.test('after a session ends elsewhere, signing in returns to the same page', async (t) => {
     await page.getByRole('link', { name: 'Your API' }).click();
     await page.getByText('4 of 5 keys').waitFor();
     const cookie = await cookieHeader(context);
     await client.post('/auth/logout', undefined, { cookie });
-    // One for the page's own queries each: how many are asked at once is not of interest here.
+    // Up to one for each query of the page. The number of simultaneous queries does not matter here.
     expectRefusals(4);
     const asked: Request[] = [];
     const remember = (request: Request) => asked.push(request);
@@ -354,7 +357,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await heading('Settings').waitFor();
   });
 
-  await t.test('signing out, and the end of the account', async (t) => {
+  await t.test('signing out, and deleting the account', async (t) => {
     await page.locator('a[href="/docs/guides"]', { hasText: /^Docs$/ }).waitFor();
     await button('Sign out').first().click();
     await heading('Sign in').waitFor();
@@ -373,11 +376,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     expectRefusals(1);
     await dialog.getByRole('button', { name: 'Delete account' }).click();
     await dialog.getByText('The current password is incorrect.').waitFor();
-    t.equal(await password.getAttribute('aria-invalid'), 'true', 'the box at fault is marked');
+    t.equal(await password.getAttribute('aria-invalid'), 'true', 'the invalid field is marked');
     t.equal(
       await page.evaluate('document.activeElement.autocomplete'),
       'current-password',
-      'and has the focus',
+      'the invalid field has the focus',
     );
     await password.fill('another horse battery');
     await look(t, 'delete-account');
@@ -387,11 +390,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal((await client.post('/auth/login', { email: EMAIL, password: PASSWORD })).status, 401);
   });
 
-  t.same(complaints, [], 'the console has nothing to complain about: no error, no violation of the policy');
-  t.same([...hosts], [HOST], 'no other host was asked');
+  t.same(complaints, [], 'no console errors or policy violations');
+  t.same([...hosts], [HOST], 'no requests to other hosts');
 });
 
-t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser || notBuilt }, async (t) => {
+t.test('closed sign-ups: the page shows the operator contact', { skip: noBrowser || notBuilt }, async (t) => {
   const { port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
@@ -408,7 +411,7 @@ t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser |
   await look(t, 'sign-up-closed');
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
-  t.match(page.url(), /next=%2Fusage%3Fkey_id%3D1$/, 'where one wanted to go is not forgotten');
+  t.match(page.url(), /next=%2Fusage%3Fkey_id%3D1$/, 'the requested page is kept for after sign-in');
   t.equal(await page.getByText('Create an account').count(), 0);
   t.same(complaints, []);
 });

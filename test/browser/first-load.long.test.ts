@@ -1,4 +1,4 @@
-// What somebody who comes for the first time waits for: its size is bounded, its time is told.
+// The first load of the dashboard. Its size is limited, and its time is printed.
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { proxyTo, startBrowser } from '../support/browser.ts';
@@ -6,7 +6,7 @@ import { HOME, HOST, noDashboard } from '../support/dashboard-pages.ts';
 import { startTestService } from '../support/service.ts';
 
 const MOST_BYTES = 250_000;
-/** As slow as a phone that is not the newest. */
+/** Simulates the CPU of an older phone. */
 const SLOWDOWN = 4;
 const ROUNDS = 5;
 const AIM_MS = 1500;
@@ -47,6 +47,6 @@ t.test('the first load', { skip: noDashboard }, async (t) => {
   const median = times.toSorted((one, other) => one - other)[Math.floor(ROUNDS / 2)] ?? 0;
   console.error(`first load: ${kilobytes} kB of script and style, compressed (at most ${MOST_BYTES / 1000})`);
   console.error(
-    `sign-in is visible after ${Math.round(median)} ms (the best of ${ROUNDS}: ${Math.round(fastest)} ms) with the processor ${SLOWDOWN} times as slow; the aim is ${AIM_MS} ms`,
+    `sign-in is visible after ${Math.round(median)} ms (best of ${ROUNDS}: ${Math.round(fastest)} ms) with the CPU throttled ${SLOWDOWN} times; the target is ${AIM_MS} ms`,
   );
 });

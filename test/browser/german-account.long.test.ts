@@ -20,7 +20,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await closed();
   };
 
-  await t.test('another email address and another password', async (t) => {
+  await t.test('changing the email address and the password', async (t) => {
     await client.signUp('vergeben@example.com');
     await button('E-Mail-Adresse ändern').click();
     await dialog.getByLabel('Neue E-Mail-Adresse').fill('ada');
@@ -42,7 +42,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await see(t, 'password-changed');
   });
 
-  await t.test('another device', async (t) => {
+  await t.test('signing out another device', async (t) => {
     await client.post('/auth/login', { email, password: 'another horse battery' });
     await page.reload();
     await button(/, abmelden$/).click();
@@ -93,7 +93,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await close();
   });
 
-  await t.test('a session that ended, and an account that was deleted', async (t) => {
+  await t.test('an ended session, and a deleted account', async (t) => {
     await button('Konto löschen').click();
     await dialog.getByLabel('Geben Sie zur Bestätigung').fill(email);
     await dialog.getByLabel('Aktuelles Passwort').fill('not this one');
@@ -119,7 +119,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await see(t, 'sign-in-deleted');
   });
 
-  await t.test('an address that is taken, and passwords that are refused', async (t) => {
+  await t.test('a taken email address, and a refused password', async (t) => {
     await page.getByRole('link', { name: 'Konto erstellen' }).click();
     await page.getByLabel('E-Mail-Adresse').fill('vergeben@example.com');
     for (const [secret, refusal, state] of [

@@ -1,4 +1,4 @@
-// The chat in German: answers on their way, stopped, and failed, and the list of conversations.
+// The chat in German: replies that stream, are stopped, or fail, and the list of conversations.
 import t from 'tap';
 import { fewChats, HOME, noDashboard } from '../support/dashboard-pages.ts';
 import { startGermanDashboard } from '../support/german.ts';
@@ -11,7 +11,7 @@ t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
 const ANSWER = 'Gern. Wir beginnen mit einer Liste und prüfen sie gemeinsam.';
-/** Lasts until it is stopped. */
+/** A reply that streams until it is stopped. */
 const slow = { chunks: 300, chunkSize: 6, chunkIntervalMs: 200 };
 
 const chunk = (delta: Record<string, string>, finish: string | null = null) =>
@@ -22,7 +22,7 @@ const thinking = [
 ];
 const cutOff = [chunk({ role: 'assistant', content: ANSWER }), chunk({}, 'length'), '[DONE]'];
 
-/** A dashboard whose chat is asked by `ask`. */
+/** Starts a dashboard with an open chat. `ask` sends a message. */
 async function startChat(t: Parameters<typeof startGermanDashboard>[0], quota: number) {
   const dashboard = await startGermanDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
@@ -52,7 +52,7 @@ async function startChat(t: Parameters<typeof startGermanDashboard>[0], quota: n
   };
 }
 
-t.test('answers in German', { skip: noDashboard }, async (t) => {
+t.test('replies in German', { skip: noDashboard }, async (t) => {
   const chat = await startChat(t, 50);
   const { ask, begin, button, cutChats, dialog, expectRefusals, field, log, page, see, stop, text } = chat;
 
@@ -63,7 +63,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await dialog.getByLabel('Temperatur').fill('9');
     await dialog.getByText('Geben Sie eine Zahl von 0 bis 2 ein.').waitFor();
     await see(t, 'chat-settings');
-    // Both are accepted. Typed, because a field that is filled gets no single characters.
+    // Both are accepted. They are typed, because `fill` does not enter single characters.
     for (const typed of ['0.5', '0,7']) {
       await dialog.getByLabel('Temperatur').fill('');
       await dialog.getByLabel('Temperatur').pressSequentially(typed);
@@ -77,11 +77,11 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
     await field.fill('a'.repeat(100_001));
     await text(/^Eine Nachricht kann höchstens/).waitFor();
-    // The field is as high as it gets, and covers what is above it until one scrolls.
+    // The field has its maximum height, and covers the content above it until the page scrolls.
     await see(t, 'chat-too-long', button(/^Nenne mir/));
   });
 
-  await t.test('an answer before its first word, on its way, and stopped', async (t) => {
+  await t.test('a reply before its first word, while it streams, and after it is stopped', async (t) => {
     await ask('Was tun wir heute?', { firstChunkDelayMs: 60_000 });
     await log.getByText('Warten auf die Antwort …').waitFor();
     await see(t, 'chat-waiting');
@@ -104,7 +104,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await stop();
   });
 
-  await t.test('an answer that is cut off, and its edited question', async (t) => {
+  await t.test('a reply that is cut off, and editing its message', async (t) => {
     await begin();
     await ask('Was steht auf der Liste?', { events: cutOff });
     await text('Die Antwort hat die maximale Länge erreicht').waitFor();
@@ -144,8 +144,8 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await button('Einstellungen speichern').waitFor({ state: 'detached' });
   });
 
-  await t.test('answers that fail', async (t) => {
-    // Goes on after its connection is lost.
+  await t.test('replies that fail', async (t) => {
+    // The reply continues after the connection is lost.
     await ask('Hören Sie mich?', { ...slow, chunks: 100 });
     await log.getByText('0xxx').waitFor();
     expectRefusals();
@@ -172,7 +172,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-not-found');
   });
 
-  await t.test('a page that is loaded again', async (t) => {
+  await t.test('a reload during a reply', async (t) => {
     await begin();
     await ask('Wie lange dauert es?', slow);
     await log.getByText('0xxx').waitFor();
@@ -183,7 +183,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  await t.test('a question that never arrives', async (t) => {
+  await t.test('a message that never reaches the service', async (t) => {
     await begin();
     await page.route('**/api/v1/chat', () => {});
     await ask('Kommt das an?', {});
@@ -195,7 +195,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await page.unroute('**/api/v1/chat');
   });
 
-  await t.test('a connection that hangs', async (t) => {
+  await t.test('stopping a finished reply on a hung connection', async (t) => {
     await begin();
     await page.route('**/api/v1/chat/cancel', (route) =>
       route.fulfill({
@@ -222,7 +222,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
   const list = page.getByRole('complementary', { name: 'Unterhaltungen' });
   const search = list.getByLabel('Unterhaltungen durchsuchen');
 
-  await t.test('those of the API alone', async (t) => {
+  await t.test('only API conversations', async (t) => {
     await upstream.configure({ reply: ANSWER });
     const { key } = await client.createKey({ cookie }, { name: 'Skript' });
     await client.post('/chat', { message: 'Von einem Programm' }, { key });
@@ -234,7 +234,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-api');
   });
 
-  await t.test('pinned, found, and not found', async (t) => {
+  await t.test('pinned conversations, and searches with and without results', async (t) => {
     await ask('Wie viele Tage hat der Februar?', { reply: ANSWER });
     await answered();
     await list.getByRole('button', { name: '„Wie viele Tage hat der Februar?“ anheften' }).press('Enter');
@@ -255,7 +255,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('edited and deleted', async (t) => {
+  await t.test('editing and deleting a conversation', async (t) => {
     await list.getByRole('button', { name: /^„Wie viele Tage.* bearbeiten$/ }).click();
     await dialog.getByLabel('Titel').fill('');
     await dialog.getByRole('button', { name: 'Speichern' }).click();
@@ -280,7 +280,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await field.fill('');
   });
 
-  await t.test('when nothing is left today', async (t) => {
+  await t.test('when the daily quota is used up', async (t) => {
     await begin();
     await text('Heute noch 3 von 5 Antworten').waitFor();
     const messages = [{ role: 'user', content: 'Hallo' }];

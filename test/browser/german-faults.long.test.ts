@@ -1,4 +1,4 @@
-// What comes between people and the dashboard, in German: no network, an ended session, limits, models, and images.
+// Faults and limits in German: no network, an ended session, a rate limit, models, and images.
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { messages } from '../../src/database/tables.ts';
@@ -14,7 +14,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
-/** Lasts until it is cut off. */
+/** A reply that streams until it is cut off. */
 const slow = { chunks: 300, chunkSize: 6, chunkIntervalMs: 200 };
 
 t.test('no network, and no session', { skip: noDashboard }, async (t) => {
@@ -26,7 +26,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     page.getByRole('navigation', { name: 'Seiten' }).getByRole('link', { name }).click();
   const again = page.getByRole('button', { name: 'Erneut versuchen' });
 
-  await t.test('offline before an answer, and on its way', async (t) => {
+  await t.test('offline before a reply, and while it streams', async (t) => {
     await text(/^Heute noch/).waitFor();
     await context.setOffline(true);
     await text('Sie sind offline').first().waitFor();
@@ -40,7 +40,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     await again.click();
     await log.getByText('0xxx').waitFor();
     await context.setOffline(true);
-    // A browser that is told to be offline keeps the connections that it has.
+    // A browser that is set offline keeps its open connections.
     cutChats();
     await log.getByText('Sie sind offline. Stellen Sie').waitFor();
     await see(t, 'chat-offline-streaming');
@@ -48,7 +48,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     await page.getByText('Sie sind offline', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  await t.test('a page that cannot be loaded, and one of an older version', async (t) => {
+  await t.test('a page that cannot be loaded, and an outdated tab', async (t) => {
     setBetween({ breaks: '/assets/' });
     await open('Tarif');
     await text('Diese Seite konnte nicht geladen werden.').waitFor();
@@ -65,7 +65,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     await page.getByRole('heading', { level: 1, name: 'Nutzung' }).waitFor();
   });
 
-  await t.test('a session that ended', async (t) => {
+  await t.test('an ended session', async (t) => {
     await page.goto(`${HOME}/chat`);
     await text(/^Heute noch/).waitFor();
     await client.post('/auth/logout', undefined, { cookie });
@@ -79,7 +79,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
   t.same(others, []);
 });
 
-t.test('the limit per minute', { skip: noDashboard }, async (t) => {
+t.test('the rate limit per minute', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, expectRefusals, page, see, text } = await startGermanDashboard(
     t,
     '/chat',
@@ -122,7 +122,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
   const model = page.getByLabel('Modell');
   const input = page.locator('input[type=file]');
 
-  await t.test('what models can do, and images that they do not take', async (t) => {
+  await t.test('the capabilities of a model, and images that it does not accept', async (t) => {
     await text(
       /^Tools, strukturierte Ausgabe, Reasoning · je 5 Antworten · Für lange Dokumente\. Kontext/,
     ).waitFor();
@@ -132,7 +132,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-pictures-refused');
   });
 
-  await t.test('images: attached, too many, of a wrong type, and of another model', async (t) => {
+  await t.test('images: attached, of a wrong type, too many, and for a text-only model', async (t) => {
     await model.selectOption('sees');
     await input.setInputFiles([pixel, pixel]);
     await page.locator('form li img').nth(1).waitFor();
@@ -148,7 +148,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-pictures-blind');
   });
 
-  await t.test('a message with images, loaded again', async (t) => {
+  await t.test('a message with images after a reload', async (t) => {
     await model.selectOption('sees');
     await upstream.configure({ reply: 'Acht Punkte.' });
     await page.getByLabel('Ihre Nachricht').fill('Was ist das?');

@@ -20,7 +20,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await closed();
   };
 
-  await t.test('loading, and failing', async (t) => {
+  await t.test('loading, and failing to load', async (t) => {
     setBetween({ holds: '/api/v1/keys' });
     await page.reload();
     await text('Wird geladen …').first().waitFor();
@@ -36,7 +36,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  await t.test('what is wrong with a new key', async (t) => {
+  await t.test('invalid input for a new key', async (t) => {
     await button('Schlüssel erstellen').first().click();
     await text('Ablauf und erlaubte Origins').click();
     await dialog.getByLabel('Läuft ab').selectOption('An einem bestimmten Tag');
@@ -67,7 +67,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await closed();
   });
 
-  await t.test('origins: refused, full, and removed', async (t) => {
+  await t.test('origins: refused, at the limit, and removed', async (t) => {
     await button('Origins von Webseite bearbeiten').click();
     const origin = dialog.getByLabel('Origin hinzufügen');
     await origin.fill('https://*.example.com');
@@ -179,7 +179,7 @@ t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
   const { complaints, page, see, text } = await startGermanDashboard(t, '/plan');
   await text('Um Ihren Tarif zu ändern, wenden Sie sich an').waitFor();
   await see(t, 'plan-managed');
-  // Without a language model.
+  // The service has no language model.
   await page.goto(`${HOME}/chat`);
   await text('Es ist kein Sprachmodell angebunden.').waitFor();
   await see(t, 'chat-builtin');

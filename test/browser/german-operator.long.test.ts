@@ -1,4 +1,4 @@
-// The operator pages in German: a service in trouble, and every change that an operator can make.
+// The operator pages in German: a service with failures, and every change that an operator can make.
 import t from 'tap';
 import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { fewChats, HOME, noDashboard } from '../support/dashboard-pages.ts';
@@ -42,7 +42,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
 
   await t.test('refused and slow requests, upstreams, and jobs', async (t) => {
     await page.goto(`${HOME}/operator`);
-    // Refusals are written a moment later.
+    // Refusals are stored with a short delay.
     await link('429 quotaExceeded').waitFor();
     await text('Alte Ablehnungen löschen').waitFor();
     await see(t, 'operator-overview');
@@ -62,7 +62,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await closed();
   });
 
-  await t.test('each change asks first', async (t) => {
+  await t.test('each change requires confirmation', async (t) => {
     for (const [action, state] of [
       ['Tarif ändern', 'plan'],
       ['Passwort zurücksetzen', 'reset'],

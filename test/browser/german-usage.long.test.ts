@@ -20,7 +20,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
-  await t.test('nothing yet, loading, failed, and offline', async (t) => {
+  await t.test('no usage yet, loading, failing to load, and offline', async (t) => {
     await text('Keine Nutzung in den letzten 30 Tagen').waitFor();
     await text('Noch keine Anfragen').waitFor();
     await see(t, 'usage-empty');
@@ -47,12 +47,12 @@ t.test('usage', { skip: noDashboard }, async (t) => {
 
   const key = await client.createKey({ cookie }, { name: 'Webseite' });
 
-  await t.test('nothing left, and refused requests', async (t) => {
+  await t.test('a used-up quota, and refused requests', async (t) => {
     for (let chat = 0; chat < 8; chat += 1) await client.post('/chat', { message: 'Hallo' }, { cookie });
     await client.post('/search', { query: 'keys' }, { key: key.key });
     for (let time = 0; time < 3; time += 1) await client.post('/chat', { message: 'Nein' }, { key: key.key });
     const refused = async () => (await client.get('/requests?status=429', { cookie })).body.data[0]?.count;
-    await eventually('the refusals are written', async () => (await refused()) === 3);
+    await eventually('the refusals are stored', async () => (await refused()) === 3);
     await page.reload();
     await text('Nichts mehr von 8').waitFor();
     await button(/^Details zu 3 Anfragen abgelehnt/).waitFor();
@@ -70,12 +70,12 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await see(t, 'usage-table');
   });
 
-  await t.test('filters, and what they do not find', async (t) => {
+  await t.test('filters, and filters without results', async (t) => {
     await button('Mehr Filter').click();
     await filter('Anfrage-ID').fill('01932f5e');
     await text('Eine Anfrage-ID hat 36 Zeichen').waitFor();
     await see(t, 'usage-filters', log);
-    // The narrow look has put them into a dialog and back.
+    // The narrow layout has moved the filters into a dialog and back.
     await button('Mehr Filter').click();
     await filter('Anfrage-ID').fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
     await text('Keine berechnete Anfrage hat diese ID.').waitFor();

@@ -1,4 +1,4 @@
-// Reliability test 22, in a real browser over https: who a key lets in, and that key management is out of reach.
+// Reliability test 22, in a real browser over HTTPS: a key works only for its origins, and cannot manage keys.
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { noBrowser, proxyTo, site, startBrowser } from '../support/browser.ts';
@@ -14,7 +14,7 @@ type Seen =
   | { status: number; type: string; headers: Record<string, string>; text: string }
   | { error: string };
 
-/** What a page sees of an answer: what it may read, or that it may not. */
+/** The parts of a response that a page can read, or the error if it can read nothing. */
 const ask = (page: Page, url: string, init: RequestInit = {}): Promise<Seen> =>
   page.evaluate(
     async ({ init, url }: Ask) => {
@@ -56,7 +56,7 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
   const service = proxyTo(port);
   const home = site();
   const { open } = await startBrowser(t, {
-    // The service's own pages let no script run that tests bring along.
+    // The policy of the service's own pages blocks scripts from tests.
     'api.test': (request, response) => (request.url === '/' ? home : service)(request, response),
     'app.test': site({ openai }),
     'app.test:8443': site(),
@@ -65,14 +65,14 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
   });
   const owner = await client.signUp();
   const { key } = await client.createKey(owner, { allowed_origins: ['https://app.test'] });
-  // Preflights of other.test are answered, for the sake of this key.
+  // Because of this key, preflight requests from other.test succeed.
   const stranger = await client.createKey(await client.signUp(), {
     allowed_origins: ['https://other.test'],
   });
   const used = async () => (await client.get('/usage', { cookie: owner.cookie })).body.used.chat;
   const { page: allowed } = await open('https://app.test/');
 
-  await t.test('an allowed page chats, and reads its limits and the id of its request', async (t) => {
+  await t.test('an allowed page chats, and reads its rate limits and its request ID', async (t) => {
     const before = await used();
     const answer = await ask(allowed, `${API}/chat`, json({ message: 'How do I create a key?' }, key));
     t.match(answer, { status: 200, type: 'cors', text: /"reply":"/ });
@@ -87,7 +87,7 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
     t.equal(await used(), before + 1);
   });
 
-  await t.test('an allowed page streams: it reads events while more are to come', async (t) => {
+  await t.test('an allowed page reads events before the stream ends', async (t) => {
     await upstream.configure({ chunks: 10, fault: 'stall' });
     const text = await allowed.evaluate(
       async ({ init, url }: Ask) => {
@@ -107,10 +107,10 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
     );
     await upstream.configure({ chunks: 10 });
     t.match(text, /^event: start\n.*\nevent: delta\n/s);
-    t.notMatch(text, /event: (done|error)/, 'read before the end');
+    t.notMatch(text, /event: (done|error)/, 'the stream has not ended');
   });
 
-  await t.test('OpenAI’s client in an allowed page chats and streams, and reads the headers', async (t) => {
+  await t.test('on an allowed page, the OpenAI client chats, streams, and reads headers', async (t) => {
     const seen = await allowed.evaluate(
       async ({ apiKey, baseURL, model }) => {
         const path = '/openai/index.mjs';
@@ -142,7 +142,7 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
     t.match(seen.problem, { status: 404, code: 'notFound', requestID: /^[0-9a-f-]{36}$/ });
   });
 
-  await t.test('an allowed page reads errors: of its input, of its scope, of its spent limit', async (t) => {
+  await t.test('an allowed page reads errors: invalid input, missing scope, exceeded quota', async (t) => {
     t.match(await ask(allowed, `${API}/chat`, json({}, key)), { status: 400, text: /invalidRequest/ });
     const narrow = await client.createKey(owner, {
       allowed_origins: ['https://app.test'],
@@ -167,7 +167,7 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
     });
   });
 
-  await t.test('a foreign page reads nothing and gets nothing done, whatever it tries', async (t) => {
+  await t.test('a page from another origin can read nothing and trigger nothing', async (t) => {
     const before = await used();
     const { chat } = await upstream.calls();
     for (const origin of ['https://evil.test/', 'https://other.test/', 'https://app.test:8443/']) {
@@ -183,13 +183,13 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
         refused,
         origin,
       );
-      // Without a preflight, and without a key: a browser adds none to such a request.
+      // Without a preflight request, and without the key, which browsers remove from no-cors requests.
       const blind = await ask(page, `${API}/chat`, { ...json({ message: 'Hi' }, key), mode: 'no-cors' });
       t.match(blind, refused, 'Cross-Origin-Resource-Policy');
       await page.close();
     }
     t.equal(await used(), before, 'nothing was charged');
-    t.equal((await upstream.calls()).chat, chat, 'no engine was asked');
+    t.equal((await upstream.calls()).chat, chat, 'no request reached the upstream');
 
     const { page: other } = await open('https://other.test/');
     t.match(
@@ -201,15 +201,15 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
 
   const { page: own } = await open(`${SERVICE}/`);
 
-  await t.test("a page of the service's own origin may use any key, without CORS", async (t) => {
+  await t.test("a page on the service's own origin can use any key, without CORS", async (t) => {
     const answer = await ask(own, `${API}/chat`, json({ message: 'Hi' }, stranger.key));
     t.match(answer, { status: 200, type: 'basic' });
   });
 
-  await t.test('key management is out of reach of other origins, signed in or not', async (t) => {
+  await t.test('other origins cannot reach key management, signed in or not', async (t) => {
     const { email, password } = owner;
     t.match(await ask(own, `${API}/auth/login`, json({ email, password })), { status: 200, type: 'basic' });
-    t.match(await ask(own, `${API}/keys`), { status: 200 }, 'the own page is signed in');
+    t.match(await ask(own, `${API}/keys`), { status: 200 }, 'the own origin of the service is signed in');
     const cookies = await own.context().cookies();
     t.match(cookies, [{ name: '__Host-parley_session', secure: true, httpOnly: true, sameSite: 'Strict' }]);
     const before = (await client.get('/keys', { cookie: owner.cookie })).body.data;
@@ -234,16 +234,12 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
           );
         }
       }
-      // Requests that need no preflight arrive, and are refused: no cookie, no JSON.
+      // Requests without a preflight reach the service, which refuses them: they have no cookie, and are not JSON.
       for (const body of [JSON.stringify(newKey), new URLSearchParams({ name: 'Stolen' }).toString()]) {
         const blind = { method: 'POST', mode: 'no-cors', credentials: 'include', body } as const;
         t.match(await ask(page, `${API}/keys`, blind), refused);
       }
     }
-    t.same(
-      (await client.get('/keys', { cookie: owner.cookie })).body.data,
-      before,
-      'the keys are what they were',
-    );
+    t.same((await client.get('/keys', { cookie: owner.cookie })).body.data, before, 'the keys are unchanged');
   });
 });

@@ -1,11 +1,11 @@
-// The plain pages under their strict policy, as a browser shows them.
+// The documentation pages in a real browser, under their strict content security policy.
 import t from 'tap';
 import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { startTestService } from '../support/service.ts';
 
-t.test('the pages load what they need, and let nothing else in', { skip: noBrowser }, async (t) => {
+t.test('the pages load all of their resources, and block other scripts', { skip: noBrowser }, async (t) => {
   const { port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: 'https://parley.test',
     TRUST_PROXY: 'loopback',
@@ -18,7 +18,7 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
       true,
       `${path}: styled`,
     );
-    t.same(complaints, [], `${path}: nothing is missed`);
+    t.same(complaints, [], `${path}: no console errors`);
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
       script.textContent = 'window.ran = true';
@@ -26,7 +26,7 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
       return window.ran === true;
     })()`);
     t.equal(ran, false, `${path}: no other script runs`);
-    t.match(complaints, [/Content Security Policy/], `${path}: the browser says why`);
+    t.match(complaints, [/Content Security Policy/], `${path}: the browser reports the violation`);
     await page.close();
   }
 
@@ -34,23 +34,30 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   await searching.getByRole('searchbox').fill('revoke a key');
   await searching.getByRole('searchbox').press('Enter');
   await searching.getByRole('status').filter({ hasText: 'for “revoke a key”' }).waitFor();
-  t.equal(await searching.getByRole('searchbox').inputValue(), 'revoke a key', 'what was asked stays');
+  t.equal(
+    await searching.getByRole('searchbox').inputValue(),
+    'revoke a key',
+    'the query stays in the field',
+  );
   await searching.locator('ol.results a').first().click();
   await searching.waitForURL(/\/docs\/(?:guides|api)\//);
-  t.same(complaints, [], 'the policy lets the form go');
+  t.same(complaints, [], 'the policy allows the form');
 
   const focused = 'document.activeElement.name';
   const field = searching.getByRole('searchbox');
   await searching.goto('https://parley.test/docs/search');
-  t.equal(await searching.evaluate(focused), 'q', 'the search page is opened to type');
+  t.equal(await searching.evaluate(focused), 'q', 'the search field has the focus');
   await searching.goto('https://parley.test/docs/guides/several-upstreams');
-  t.ok(await searching.getByRole('navigation', { name: 'On this page' }).isVisible(), 'its headings');
+  t.ok(
+    await searching.getByRole('navigation', { name: 'On this page' }).isVisible(),
+    'the headings of the page are listed',
+  );
   const current = searching.getByRole('link', { name: 'Several upstreams', exact: true });
   t.equal(await current.getAttribute('aria-current'), 'page');
   const { y = 9999 } = (await current.boundingBox()) ?? {};
-  t.ok(y < 720, 'the list is scrolled to the page');
+  t.ok(y < 720, 'the list is scrolled to the current page');
   await searching.setViewportSize({ width: 390, height: 844 });
-  t.notOk(await current.isVisible(), 'nothing beside the page on a phone');
+  t.notOk(await current.isVisible(), 'a phone shows no list beside the page');
   for (const path of ['/docs', '/docs/guides/several-upstreams', '/docs/errors/quotaExceeded'])
     for (const width of [1280, 390]) {
       await searching.setViewportSize({ width, height: 844 });
@@ -60,27 +67,27 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
         t.equal(
           await searching.evaluate(focused),
           'q',
-          `${path}, ${width} px, ${key}: the field in the header`,
+          `${path}, ${width} px, ${key}: the header field has the focus`,
         );
         const { width: room = 0 } = (await field.boundingBox()) ?? {};
-        t.ok(room > 200, `room to type: ${room} px`);
+        t.ok(room > 200, `the field is ${room} px wide`);
         await searching.keyboard.type('a/b');
-        t.equal(await field.inputValue(), 'a/b', 'what is typed stays there');
+        t.equal(await field.inputValue(), 'a/b', 'typing in the field triggers no shortcut');
         await field.fill('');
         await searching.getByRole('heading', { level: 1 }).click();
       }
     }
-  t.same(complaints, [], 'the policy holds');
+  t.same(complaints, [], 'no console errors or policy violations');
 
   await context.grantPermissions(['clipboard-write'], { origin: 'https://parley.test' });
   const { page } = await open('https://parley.test/docs/guides/authentication');
   const block = page.locator('pre').first();
   await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
-  t.equal(await clipboardText(context, page), await block.textContent(), 'code is copied as it stands');
+  t.equal(await clipboardText(context, page), await block.textContent(), 'code is copied unchanged');
 });
 
-t.test('the documentation and the dashboard are one product', { skip: noDashboard }, async (t) => {
+t.test('the documentation and the dashboard share one theme', { skip: noDashboard }, async (t) => {
   const { complaints, page } = await startDashboard(t, '/plan');
   page.setDefaultTimeout(30_000);
   const themeButton = page.getByRole('button', { name: /^Theme/ });
@@ -101,13 +108,13 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
         (value) => value.replaceAll('"', ''),
       ),
       ofDashboard.map((value) => value.replaceAll('"', '')),
-      `${path}: the font and the colors of the dashboard`,
+      `${path} has the font and the colors of the dashboard`,
     );
     t.equal(
       await page.evaluate(`document.fonts.ready.then(() => document.fonts.check('1em "Inter Variable"')
         && [...document.fonts].some(({ status }) => status === 'loaded'))`),
       true,
-      `${path}: the font is there`,
+      `${path}: the font is loaded`,
     );
   }
 
@@ -118,10 +125,10 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
   await page.goto(`${HOME}/plan`);
   await page.locator('html[data-mantine-color-scheme=light]').waitFor();
   await page.getByRole('button', { name: 'Theme: Light. Change to Dark.' }).waitFor();
-  t.same(complaints, [], 'the policy held');
+  t.same(complaints, [], 'no console errors or policy violations');
 });
 
-t.test('the dashboard and the documentation have one navigation', { skip: noDashboard }, async (t) => {
+t.test('the dashboard and the documentation share one navigation', { skip: noDashboard }, async (t) => {
   const { complaints, context, page } = await startDashboard(t, '/plan', operatorEnv, signInOperator);
   page.setDefaultTimeout(30_000);
   const linksIn = (name: string) =>
@@ -149,7 +156,7 @@ t.test('the dashboard and the documentation have one navigation', { skip: noDash
     ['Reference', '/docs'],
   ];
   await forOperators.waitFor();
-  t.same(await linksIn('Pages'), [...sections, ...docs], 'in the dashboard');
+  t.same(await linksIn('Pages'), [...sections, ...docs], 'the links in the dashboard');
   for (const [width, height] of [
     [1280, 800],
     [1000, 480],
@@ -163,7 +170,11 @@ t.test('the dashboard and the documentation have one navigation', { skip: noDash
       await forOperators.waitFor();
       if (path !== '/plan') {
         t.same(await linksIn('Dashboard'), sections, `${path}: the sections of the dashboard`);
-        t.same((await linksIn('Documentation')).slice(0, docs.length), docs, `${path}: its own`);
+        t.same(
+          (await linksIn('Documentation')).slice(0, docs.length),
+          docs,
+          `${path}: the sections of the documentation`,
+        );
         t.notOk(await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).isVisible());
       }
       t.same(await page.evaluate(outside), [], `${path}, ${width} px: every link is on the screen`);
@@ -178,12 +189,12 @@ t.test('the dashboard and the documentation have one navigation', { skip: noDash
   await other.goto(`${HOME}/docs`);
   await other.evaluate(`localStorage.setItem('parley.operator', 'false')`);
   await forOperators.waitFor({ state: 'hidden' });
-  t.ok(await usage.isVisible(), 'those who are no operators have no link for them');
+  t.ok(await usage.isVisible(), 'only operators have the operator link');
   await other.evaluate(`localStorage.setItem('parley.session', 'out')`);
   await signIn.waitFor();
-  t.notOk(await usage.isVisible(), 'a sign-out in another tab');
+  t.notOk(await usage.isVisible(), 'a sign-out in another tab hides the links');
   await other.close();
-  t.same(complaints, [], 'the policy held');
+  t.same(complaints, [], 'no console errors or policy violations');
 
   for (const javaScriptEnabled of [true, false]) {
     const signedOut = await context.browser()?.newContext({ javaScriptEnabled });
@@ -198,23 +209,31 @@ t.test('the dashboard and the documentation have one navigation', { skip: noDash
   }
 });
 
-t.test('all samples are in the language that the reader chose anywhere', { skip: noDashboard }, async (t) => {
+t.test('all samples use the language that the reader has selected', { skip: noDashboard }, async (t) => {
   const { complaints, context, page } = await startDashboard(t, '/docs/guides/chat');
   page.setDefaultTimeout(30_000);
   const tab = (name: string) => page.getByRole('tab', { name, exact: true }).first();
   const chosen = async () => [...new Set(await page.getByRole('tab', { selected: true }).allTextContents())];
   const panel = page.getByRole('tabpanel');
 
-  t.same(await chosen(), ['curl'], 'curl unless chosen');
+  t.same(await chosen(), ['curl'], 'curl is the default');
   await tab('curl').focus();
   await page.keyboard.press('ArrowRight');
-  t.same(await chosen(), ['JavaScript'], 'by keyboard');
+  t.same(await chosen(), ['JavaScript'], 'the arrow key selects the next language');
   await page.keyboard.press('End');
   t.same(await chosen(), ['Python']);
-  t.equal(await page.evaluate('document.activeElement.textContent'), 'Python', 'the focus moves with it');
+  t.equal(
+    await page.evaluate('document.activeElement.textContent'),
+    'Python',
+    'the focus follows the selection',
+  );
   const count = await page.getByRole('tablist', { name: 'Language' }).count();
   t.ok(count > 5, `${count} samples`);
-  t.same([await panel.count(), await panel.locator('pre').count()], [count, count], 'one language of each');
+  t.same(
+    [await panel.count(), await panel.locator('pre').count()],
+    [count, count],
+    'each sample shows one language',
+  );
   for (const text of await panel.allTextContents()) t.match(text, 'import ');
 
   for (const path of ['/docs/api/chat', '/docs/guides/streaming', '/docs/guides/openai-compatible']) {
@@ -227,10 +246,10 @@ t.test('all samples are in the language that the reader chose anywhere', { skip:
   await dashboard.getByRole('tab', { name: 'Python', selected: true }).waitFor();
   await dashboard.getByRole('tab', { name: 'TypeScript SDK', exact: true }).click();
   await page.getByRole('tab', { name: 'JavaScript', selected: true }).waitFor();
-  t.same(await chosen(), ['JavaScript'], 'the nearest language, in a page that is open');
+  t.same(await chosen(), ['JavaScript'], 'an open page switches to the closest language');
   await tab('curl').click();
   await dashboard.getByRole('tab', { name: 'curl', selected: true }).waitFor();
-  t.same(complaints, [], 'the policy held');
+  t.same(complaints, [], 'no console errors or policy violations');
 
   const noScript = await context.browser()?.newContext({ javaScriptEnabled: false });
   const plain = await noScript?.newPage();
@@ -238,12 +257,12 @@ t.test('all samples are in the language that the reader chose anywhere', { skip:
   for (const language of ['curl', 'JavaScript', 'Python'])
     t.ok(
       await plain?.locator('.language', { hasText: language }).first().isVisible(),
-      `${language} without scripts`,
+      `${language} is visible without scripts`,
     );
   await noScript?.close();
 });
 
-t.test('samples name the key of the reader', { skip: noDashboard }, async (t) => {
+t.test("samples name the reader's API key", { skip: noDashboard }, async (t) => {
   const { client, complaints, context, cookie, page } = await startDashboard(t, '/docs');
   page.setDefaultTimeout(30_000);
   await context.grantPermissions(['clipboard-write'], { origin: HOME });
@@ -266,7 +285,7 @@ t.test('samples name the key of the reader', { skip: noDashboard }, async (t) =>
       t.equal(
         await clipboardText(context, page),
         text.slice(comment.length),
-        'the sample is copied without it',
+        'the sample is copied without the comment',
       );
     }
   }
@@ -274,11 +293,11 @@ t.test('samples name the key of the reader', { skip: noDashboard }, async (t) =>
   await page.getByText(`${key_prefix}…`).waitFor();
   await context.clearCookies();
   await page.goto(`${HOME}/docs/api/chat`);
-  t.notMatch(await sample.textContent(), 'PARLEY_KEY:', 'nothing for others');
-  t.same(complaints, [], 'the policy held');
+  t.notMatch(await sample.textContent(), 'PARLEY_KEY:', 'signed-out readers see no key');
+  t.same(complaints, [], 'no console errors or policy violations');
 });
 
-t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
+t.test('a page can be copied as Markdown', { skip: noDashboard }, async (t) => {
   const { client, complaints, context, expectRefusals, page, setBetween } = await startDashboard(t, '/docs');
   page.setDefaultTimeout(30_000);
   const copy = page.getByRole('button', { name: 'Copy page as Markdown' });
@@ -288,27 +307,27 @@ t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
     ...['/docs/guides/keys', '/docs/api/chat'],
   ]) {
     await page.goto(HOME + path);
-    t.equal(await said.textContent(), '', 'nothing is said before');
+    t.equal(await said.textContent(), '', 'the status is empty before copying');
     await copy.click();
     await said.filter({ hasText: 'Copied the page as Markdown.' }).waitFor();
     const { text } = await client.get(`/${path}.md`);
     t.match(text, /^# /);
     t.equal(await clipboardText(context, page), text, path);
-    t.ok(await page.getByRole('link', { name: 'View as Markdown' }).isVisible(), 'the link stays');
+    t.ok(await page.getByRole('link', { name: 'View as Markdown' }).isVisible(), 'the link stays visible');
   }
-  t.same(complaints, [], 'the policy held');
+  t.same(complaints, [], 'no console errors or policy violations');
 
   setBetween({ breaks: '/docs/api/chat.md' });
   expectRefusals(1);
   await copy.click();
   await said.filter({ hasText: 'The page could not be copied.' }).waitFor();
-  t.same(complaints, [], 'nothing else is in the console');
+  t.same(complaints, [], 'no other console errors');
 
   await page.goto(`${HOME}/docs/search`);
   t.equal(await copy.count(), 0);
   t.match(
     (await client.get('//docs/search')).headers.get('content-security-policy'),
     /^(?!.*connect-src)/,
-    'other pages read nothing',
+    'the policy of other pages allows no requests',
   );
 });

@@ -1,4 +1,4 @@
-// The dashboard on a phone: sheets, a dense request log, and messages where the reader is.
+// The dashboard on a phone: sheets, a compact request log, and messages that are in view.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { refusals } from '../../src/database/tables.ts';
@@ -9,12 +9,12 @@ t.setTimeout(1_800_000);
 
 const PHONE = { width: 360, height: 780 };
 const HIGHEST_CARD = 120;
-/** Below the top of the heading of the request log. */
+/** In px, below the top of the request log's heading. */
 const LOWEST_FIRST_REQUEST = 300;
 
 /**
- * Labels of buttons, tabs, links, badges, and columns that are on more than one line, but for suggestions, which are
- * sentences, and links within sentences.
+ * Labels of buttons, tabs, links, badges, and columns that wrap, except suggestions, which are sentences, and links
+ * within sentences.
  */
 const wrapped = `[...document.querySelectorAll('button, [role=tab], [role=radiogroup] label, a, .mantine-Badge-root, th')]
   .filter((one) => one.checkVisibility() && !one.matches('[class*=_suggestion_]') && !one.querySelector('p, pre'))
@@ -50,27 +50,34 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     await button('Create key').click();
     await dialog.waitFor();
     const create = await dialog.boundingBox();
-    t.equal((create?.y ?? 0) + (create?.height ?? 0), PHONE.height, 'it ends with the screen');
+    t.equal(
+      (create?.y ?? 0) + (create?.height ?? 0),
+      PHONE.height,
+      'the sheet ends at the bottom of the screen',
+    );
     t.match(create, { x: 0, width: PHONE.width });
-    t.ok((create?.y ?? 0) > 0, 'the page stays visible above it');
+    t.ok((create?.y ?? 0) > 0, 'the page stays visible above the sheet');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await button('Revoke First').click();
     await dialog.waitFor();
     const confirm = await dialog.boundingBox();
     t.equal((confirm?.y ?? 0) + (confirm?.height ?? 0), PHONE.height);
-    t.ok((confirm?.height ?? PHONE.height) < PHONE.height / 2, 'no higher than its content');
+    t.ok((confirm?.height ?? PHONE.height) < PHONE.height / 2, 'the sheet is no higher than its content');
     await look(t, 'phone-sheet');
     await page.setViewportSize(PHONE);
   });
 
-  await t.test('the message that it is done is on the screen', async (t) => {
+  await t.test('the confirmation of a change is on the screen', async (t) => {
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
     await button('Revoke key').click();
     await dialog.waitFor({ state: 'detached' });
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
     const message = await text('Key “First” was revoked.').boundingBox();
-    t.ok(message !== null && message.y > 0 && message.y + message.height < PHONE.height, `at ${message?.y}`);
+    t.ok(
+      message !== null && message.y > 0 && message.y + message.height < PHONE.height,
+      `the message is at ${message?.y} px`,
+    );
     await look(t, 'phone-revoked');
     await page.setViewportSize(PHONE);
     await button('Close').click();
@@ -142,7 +149,10 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
           .filter({ has: button(/^Details/) })
           .first()
           .boundingBox();
-        t.ok((card?.y ?? 1000) - top < LOWEST_FIRST_REQUEST, `${language}: ${(card?.y ?? 0) - top} px below`);
+        t.ok(
+          (card?.y ?? 1000) - top < LOWEST_FIRST_REQUEST,
+          `${language}: ${(card?.y ?? 0) - top} px below the heading`,
+        );
         const tops = [filters, ...['CSV', 'JSON'].map((name) => page.getByRole('button', { name }))];
         const rows = await Promise.all(tops.map(async (one) => (await one.boundingBox())?.y));
         t.equal(new Set(rows).size, 1, `${language}: the filters and the exports share a row`);
@@ -153,7 +163,7 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
         await labelsFit(t, `phone-filters-${language}`);
         await page.setViewportSize(PHONE);
         const sheet = await dialog.boundingBox();
-        t.equal((sheet?.y ?? 0) + (sheet?.height ?? 0), PHONE.height, 'a sheet');
+        t.equal((sheet?.y ?? 0) + (sheet?.height ?? 0), PHONE.height, 'the filters are in a sheet');
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'detached' });
       }
@@ -181,10 +191,10 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     },
   );
 
-  await t.test('no label wraps, in English and in German', async (t) => {
+  await t.test('no label wraps in English or in German', async (t) => {
     // The operator's page lists the account.
     for (const message of ['Hello', 'Thanks']) await client.post('/chat', { message }, { cookie });
-    /** Each page, and what it shows once its data is there. */
+    /** Each page, with an element that appears once its data is loaded. */
     const pages = [
       ['/chat', text(/50 (replies|Antworten)/)],
       ['/your-api', text('Third').first()],
@@ -211,16 +221,19 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     await page.setViewportSize(PHONE);
   });
 
-  await t.test('no label of the chart is cut: a plan with every meter, in German', async (t) => {
+  await t.test('no chart label is cut off for a plan with every meter, in German', async (t) => {
     await page.evaluate(`localStorage.setItem('parley.language', 'de')`);
     await page.goto(`${HOME}/usage`);
     const meters = page.getByRole('radiogroup', { name: 'Art der Nutzung' });
     await meters.getByText('Embeddings').waitFor();
-    t.ok(await meters.evaluate((group) => group.scrollWidth <= group.clientWidth), 'nothing is beside it');
+    t.ok(
+      await meters.evaluate((group) => group.scrollWidth <= group.clientWidth),
+      'the meters do not overflow',
+    );
     await labelsFit(t, 'usage');
   });
 
-  await t.test('the outcome of a change far down on the page is on the screen', async (t) => {
+  await t.test('the result of a change far down the page is on the screen', async (t) => {
     const isOnScreen = async (words: string | RegExp) => {
       await text(words).waitFor();
       const box = await text(words).boundingBox();
@@ -249,5 +262,5 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     t.equal(await text('Password changed. All other').count(), 0);
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });

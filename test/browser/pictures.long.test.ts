@@ -1,4 +1,4 @@
-// The pictures in the README: there, small, with words for who does not see them; `make screenshots` takes them anew.
+// The images in the README exist, are small, and have alternative text. `make screenshots` updates them.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
@@ -49,7 +49,7 @@ const ANSWER = [
   '```',
 ].join('\n');
 
-/** What a language model would stream. */
+/** The events that a language model would stream. */
 function eventsOf(content: string): string[] {
   const chunk = (delta: object, finish: string | null) =>
     JSON.stringify({
@@ -94,7 +94,7 @@ async function takeAll(t: Test) {
   await database.db.execute(sql`update api_keys set
     created_at = now() - case name when 'Website' then interval '64 days' when 'Nightly report' then interval '30 days' else interval '45 days' end,
     last_used_at = now() - case name when 'Website' then interval '3 minutes' when 'Nightly report' then interval '9 hours' else interval '41 days' end`);
-  // A month as it could have been.
+  // A realistic month of usage.
   await database.db.execute(sql`insert into key_usage (account_id, day, key_id, meter, used, requests)
     select ${accountId}::uuid, (now() at time zone 'utc')::date - n, key, 'chat', u, u
     from generate_series(0, 29) as n, (values
@@ -118,12 +118,16 @@ async function takeAll(t: Test) {
   await take(page, 'chat', 'light');
 }
 
-if (takes) t.test('they are taken', { skip: noDashboard }, takeAll);
+if (takes) t.test('the images are updated', { skip: noDashboard }, takeAll);
 
-t.test('the README shows them', (t) => {
+t.test('the README shows the images', (t) => {
   const readme = readFileSync(new URL('README.md', projectRoot), 'utf8');
   for (const name of names) {
-    t.match(readme, new RegExp(`!\\[[^\\]]{40,}\\]\\(docs/images/${name}\\.webp\\)`), `${name}: described`);
+    t.match(
+      readme,
+      new RegExp(`!\\[[^\\]]{40,}\\]\\(docs/images/${name}\\.webp\\)`),
+      `${name} has alternative text`,
+    );
     const { size: bytes } = statSync(fileOf(name));
     t.ok(bytes > 5000 && bytes < MOST_BYTES, `${name}: ${bytes} bytes`);
   }

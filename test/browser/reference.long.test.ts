@@ -1,4 +1,4 @@
-// The API reference as people use it, in a real browser under its strict policy, offline, with a real key.
+// The interactive API reference in a real browser, under its strict content security policy, offline, with a real key.
 import { existsSync, readdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
@@ -18,7 +18,7 @@ const noReference =
 
 t.setTimeout(1_800_000);
 
-/** Everything that the browser keeps for the page's scripts to find later. */
+/** Everything that the browser stores and the page's scripts could read later. */
 const kept = `(async () => JSON.stringify({
   local: { ...localStorage },
   session: { ...sessionStorage },
@@ -28,12 +28,12 @@ const kept = `(async () => JSON.stringify({
   address: location.href,
 }))()`;
 
-/** Of the editors and the answer in a dialog. */
+/** Overflowing editors and responses in a dialog. */
 const widerThanItsBox = `[...document.querySelectorAll('[role=dialog] .cm-scroller')]
   .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)
   .map((one) => one.textContent)`;
 
-/** What can be pressed where the button is that closes a dialog. */
+/** Interactive elements of the page that overlap the close button of a dialog. */
 const underClose = `(() => {
   const boxOf = (one) => one.getBoundingClientRect();
   const close = [...document.querySelectorAll('[role=dialog] button')].find((one) => /Close Client/.test(one.ariaLabel ?? one.textContent));
@@ -72,29 +72,29 @@ t.test('the API reference', { skip: noReference }, async (t) => {
       page.waitForResponse((answer) => answer.url().startsWith(`${HOME}/api/`)),
       page.getByRole('dialog').getByRole('button', { name: /^Send/ }).first().click(),
     ]);
-    // To leave before the answer is shown is to cancel the request.
+    // Leaving before the response is shown would cancel the request.
     const shown = response.ok() ? '200 OK' : '403 Forbidden';
     await page.getByRole('dialog').getByText(shown).first().waitFor();
     return { response, headers: await response.request().allHeaders() };
   };
   await page.getByRole('heading', { level: 1, name: 'Parley API' }).waitFor();
 
-  await t.test('it opens: every operation is there, and its parts can be used by everybody', async (t) => {
+  await t.test('the reference lists every operation and is accessible', async (t) => {
     const { body: document } = await client.get('//openapi.json');
     for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item as object)))
       t.ok(
         (await page.locator(`a[href$="/${operation.operationId}"]`).count()) > 0,
-        `${operation.operationId} is in the contents`,
+        `${operation.operationId} is in the table of contents`,
       );
     await walk.lookOnce(t, 'reference');
     await look(t, 'reference-operation', await openOperation(page, 'tag/keys/createKey'), true);
   });
 
-  await t.test('search: the shortcut leads to the field of the documentation, the only one', async (t) => {
+  await t.test('the search shortcut focuses the only search field, that of the documentation', async (t) => {
     const field = page.getByRole('searchbox');
     await page.keyboard.press('Control+k');
     t.equal(await page.evaluate('document.activeElement.name'), 'q');
-    t.equal(await page.getByRole('dialog').count(), 0, 'the renderer has no search');
+    t.equal(await page.getByRole('dialog').count(), 0, 'the renderer opens no search dialog');
     await field.fill('revoke');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${HOME}/docs/search?q=revoke`);
@@ -103,7 +103,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     await page.getByRole('heading', { level: 1, name: 'Parley API' }).waitFor();
   });
 
-  await t.test('samples: curl, JavaScript and Python, and the choice holds', async (t) => {
+  await t.test('samples are in curl, JavaScript, and Python, and the selection is stored', async (t) => {
     const section = await openOperation(page, 'tag/search/search');
     await section.getByText('curl -sS').waitFor();
     for (const [choice, text] of [
@@ -115,14 +115,14 @@ t.test('the API reference', { skip: noReference }, async (t) => {
       await page.getByRole('option', { name: choice }).click();
       await section.getByText(text).first().waitFor();
       t.pass(`${choice}: ${text}`);
-      await eventually('the choice is known to the guides', async () => {
+      await eventually('the selection is stored for the guides', async () => {
         const known = await page.evaluate(`localStorage.getItem('parley.samples')`);
         return known === choice.toLowerCase();
       });
     }
   });
 
-  await t.test('a language that is chosen in a guide is that of the samples', async (t) => {
+  await t.test('samples use the language that the reader has selected in a guide', async (t) => {
     await page.goto(`${HOME}/docs/guides/authentication`);
     await page.getByRole('tab', { name: 'Python' }).first().click();
     await page.goto(`${HOME}/docs/try`);
@@ -131,7 +131,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     t.pass('Python');
   });
 
-  await t.test('a call without a key gets the session of a signed-in reader', async (t) => {
+  await t.test('a request without a key uses the session of a signed-in reader', async (t) => {
     const section = await openOperation(page, 'tag/models/listModels');
     await section.getByRole('button', { name: 'Test Request' }).click();
     const { headers, response } = await send();
@@ -141,7 +141,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     await page.keyboard.press('Escape');
   });
 
-  await t.test('a call with a key: the key goes alone, the answer is shown, nothing is kept', async (t) => {
+  await t.test('a request with a key sends no cookie, and the browser does not store the key', async (t) => {
     await page.evaluate(`location.hash = 'description/introduction'`);
     await page.getByLabel('Bearer Token').first().fill(key);
     const section = await openOperation(page, 'tag/search/search');
@@ -150,15 +150,19 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     t.equal(response.status(), 200);
     t.equal(headers.authorization, `Bearer ${key}`);
     t.equal(headers.cookie, undefined, 'no cookie, though the reader is signed in');
-    t.equal(headers['idempotency-key'], undefined, 'nothing that may be left out');
+    t.equal(headers['idempotency-key'], undefined, 'optional headers are left out');
     await page.getByRole('dialog').getByText('Create an API key').first().waitFor();
     await look(t, 'reference-answer');
-    t.notMatch(await page.evaluate(kept), key.slice(-20), 'the key is kept nowhere');
+    t.notMatch(await page.evaluate(kept), key.slice(-20), 'the key is not stored');
     await page.keyboard.press('Escape');
-    t.match((await client.get('/usage', { cookie })).body, { used: { search: 1 } }, 'it was a real call');
+    t.match(
+      (await client.get('/usage', { cookie })).body,
+      { used: { search: 1 } },
+      'the request reached the service',
+    );
   });
 
-  await t.test('an error that is answered leads to its page', async (t) => {
+  await t.test('an error response links to its error page', async (t) => {
     const section = await openOperation(page, 'tag/models/listModels');
     await section.getByRole('button', { name: 'Test Request' }).click();
     expectRefusals(1);
@@ -170,7 +174,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
   });
 
   await t.test(
-    'on a phone: the error is read without scrolling to its side, and the request can be closed',
+    'on a phone, an error is readable without horizontal scrolling, and the dialog can be closed',
     async (t) => {
       await page.setViewportSize({ width: 390, height: 844 });
       const section = await openOperation(page, 'tag/models/listModels');
@@ -185,9 +189,9 @@ t.test('the API reference', { skip: noReference }, async (t) => {
         const { width = 0, x = -1 } = (await message.boundingBox()) ?? {};
         return x >= 0 && x + width <= 390;
       });
-      t.same(await page.evaluate(widerThanItsBox), [], 'the lines of the answer fit');
+      t.same(await page.evaluate(widerThanItsBox), [], 'the lines of the response fit');
       t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page fits');
-      t.same(await page.evaluate(underClose), [], 'the close button covers nothing of the header');
+      t.same(await page.evaluate(underClose), [], 'the close button covers no part of the header');
       await dialog.getByRole('button', { name: 'Close Client' }).click();
       await dialog.waitFor({ state: 'hidden' });
       await page.getByRole('button', { name: /^Theme/ }).waitFor();
@@ -195,7 +199,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     },
   );
 
-  await t.test('an operation that takes no key gets the session, and no key', async (t) => {
+  await t.test('an operation without key access uses the session, and sends no key', async (t) => {
     const section = await openOperation(page, 'tag/keys/listKeys');
     await section.getByRole('button', { name: 'Test Request' }).click();
     const { headers, response } = await send();
@@ -213,6 +217,6 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     t.notMatch(await page.evaluate(kept), /parley_\w{8}_\w{49}/);
   });
 
-  t.same([...hosts], [HOST], 'no other host was asked');
-  t.same(complaints, [], 'nothing in the console, and the policy held');
+  t.same([...hosts], [HOST], 'no requests to other hosts');
+  t.same(complaints, [], 'no console errors or policy violations');
 });

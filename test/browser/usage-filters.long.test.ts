@@ -1,10 +1,10 @@
-// The filters of the request log at 1,024 px, where the navigation leaves them the least room beside it, and below.
+// The filters of the request log at 1,024 px, where the navigation leaves them the least space, and at smaller widths.
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
 t.setTimeout(600_000);
 
-/** Labels, and what is chosen, that are wider than their room. A list ends with its arrow, which needs 28 px. */
+/** Labels and selected values that are wider than their space. The arrow of a list needs 28 px. */
 const cut = `[...document.querySelectorAll('[class*=_logFilters_] :is(label, button, select)')]
   .map((one) => {
     const { font, paddingLeft } = getComputedStyle(one);
@@ -28,10 +28,14 @@ t.test('the filters of the request log from 1,024 px', { skip: noDashboard }, as
     const filters = labels.map((label) => page.getByLabel(label, { exact: true }).last());
     const tops = await Promise.all(filters.map(async (one) => (await one.boundingBox())?.y));
     t.equal(new Set(tops).size, 2, `${language}: two rows (${tops})`);
-    t.same(await page.evaluate(cut), [], `${language}: no text is cut`);
+    t.same(await page.evaluate(cut), [], `${language}: no text is cut off`);
     await page.setViewportSize({ width: 1000, height: 800 });
     await page.getByRole('button', { name: opener, exact: true }).waitFor();
-    t.equal(await page.getByLabel('Status', { exact: true }).count(), 0, `${language}: in a dialog below`);
+    t.equal(
+      await page.getByLabel('Status', { exact: true }).count(),
+      0,
+      `${language}: the filters are in a dialog below 1,024 px`,
+    );
     await page.setViewportSize({ width: 1024, height: 800 });
     await filters[0]?.waitFor();
     if (process.env.SCREENSHOTS === '1')

@@ -1,4 +1,4 @@
-// The main walk in the variants that walk.test.ts does not have, and the documentation in all of them.
+// The main walk in the variants that walk.test.ts does not run, and the documentation in all variants.
 import t from 'tap';
 import { walkThrough } from '../support/dashboard-journey.ts';
 import { noDashboard } from '../support/dashboard-pages.ts';

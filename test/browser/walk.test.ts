@@ -1,4 +1,5 @@
-// The dashboard as its owner uses it, in a real browser under its strict policy; walk.long.test.ts has the other variants.
+// The main walk through the dashboard, in a real browser under its strict content security policy.
+// walk.long.test.ts runs the other variants.
 import t from 'tap';
 import { walkThrough } from '../support/dashboard-journey.ts';
 import { noDashboard } from '../support/dashboard-pages.ts';

@@ -1,4 +1,4 @@
-// The Your API page: base URLs and examples, what each key used, old secrets, and keys that have ended.
+// The Your API page: base URLs and examples, the usage of each key, old secrets, and inactive keys.
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts
 t.setTimeout(1_800_000);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Has OpenAI's library. */
+/** The folder with OpenAI's library. */
 const clients = join(root, 'test/clients');
 
 t.test('Your API', { skip: noDashboard }, async (t) => {
@@ -38,7 +38,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     return clipboardText(context, page);
   };
 
-  await t.test('base URLs and examples, before there is a key', async (t) => {
+  await t.test('base URLs are shown before the first key exists', async (t) => {
     await page.getByRole('heading', { name: 'Create your first key' }).waitFor();
     t.equal(await copied('base URL for Parley API'), `${HOME}/api/v1`);
     t.equal(await copied('base URL for OpenAI clients'), `${HOME}/api/v1`);
@@ -103,7 +103,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     );
   });
 
-  await t.test('requests with a key on another day, by touch and by keyboard', async (t) => {
+  await t.test('requests with a key on another day, by pointer and by keyboard', async (t) => {
     const at = new Date(Date.now() - 2 * 86_400_000);
     const day = at.toISOString().slice(0, 10);
     const uncounted = new Date(at.getTime() - 86_400_000).toISOString().slice(0, 10);
@@ -143,7 +143,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await fitsBetween(t, 'your-api-used');
   });
 
-  await t.test('rotation keeps the old secret for a day, which can be ended', async (t) => {
+  await t.test('rotation keeps the old secret for a day, unless it is ended early', async (t) => {
     await button('Rotate Website').click();
     t.ok(await dialog.getByLabel('after a day').isChecked());
     await button('Rotate key').click();
@@ -167,7 +167,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     t.equal(await text(/^Old secret works until/).count(), 0);
   });
 
-  await t.test('expired and revoked keys, when asked for', async (t) => {
+  await t.test('expired and revoked keys are shown on demand', async (t) => {
     await page.getByLabel('Show expired and revoked keys').check();
     await text('No expired or revoked keys.').waitFor();
     const { id } = await client.createKey({ cookie }, { name: 'Trial' });
@@ -186,7 +186,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await look(t, 'your-api-inactive');
   });
 
-  await t.test("relative days are those of the reader's zone", async (t) => {
+  await t.test("relative days follow the reader's time zone", async (t) => {
     // 17:30 in the reader's zone, where the key expires at 00:30 on the day after tomorrow; in UTC, that is tomorrow.
     const noon = new Date(Date.now() + 86_400_000).setUTCHours(12, 0, 0, 0);
     const expires_at = new Date(noon + 31 * 3_600_000).toISOString();
@@ -197,5 +197,5 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     t.equal(await expires.textContent(), 'in 2 days');
   });
 
-  t.same(complaints, [], 'nothing in the console');
+  t.same(complaints, [], 'no console errors');
 });
