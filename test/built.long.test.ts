@@ -1,4 +1,4 @@
-// The service as `make start` runs it: the bundle in `dist`, with everything that lies outside it or is loaded on demand.
+// The service as `make start` runs it: the bundle in `dist`, with everything that is outside it or loaded on demand.
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -10,19 +10,19 @@ import { freshDatabase } from './support/service.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What needs native code, a thread, data of a package, or a folder of the repository. */
+/** Uses each feature that needs native code, a thread, a package's data, or a folder of the repository. */
 async function exercise(t: Test, origin: string): Promise<void> {
   const client = new Client(origin, (await (await fetch(`${origin}/openapi.json`)).json()) as OpenApi);
   const owner = await client.signUp();
   t.match(
     await client.post('/auth/signup', { email: 'common@example.com', password: 'password1234' }),
     { status: 400, body: { error: { code: 'invalidRequest' } } },
-    'the list of common passwords',
+    'the list of common passwords is loaded',
   );
   const { key } = await client.createKey(owner, { scopes: ['chat', 'images', 'search', 'usage'] });
   const messages = Array.from({ length: 12 }, () => ({ role: 'user', content: 'x'.repeat(100_000) }));
   const large = await client.post('/chat/completions', { messages }, { key });
-  t.match(large, { status: 200 }, 'a body that a thread parses');
+  t.match(large, { status: 200 }, 'a worker thread parses the body');
   t.equal((await client.post('/images/generations', { prompt: 'a boat' }, { key })).status, 200);
   t.equal((await client.post('/search', { query: 'create a key' }, { key })).status, 200);
   t.equal((await client.get('/usage', { key })).body.used.chat, 1);
@@ -37,18 +37,18 @@ const parley = (env: Record<string, string>, ...args: string[]) =>
     encoding: 'utf8',
   });
 
-t.test('on the embedded database', async (t) => {
+t.test('the bundle works on the embedded database', async (t) => {
   const database = await freshDatabase('embedded');
   t.teardown(() => database.drop());
   const service = await startProcess(t, database.env);
   await exercise(t, service.origin);
-  t.match(parley(database.env, 'audit'), /0 differences/, 'a command that the service runs');
+  t.match(parley(database.env, 'audit'), /0 differences/, 'audit runs inside the service');
   t.match(await service.end(), { code: 0 });
-  t.match(parley(database.env, 'audit'), /0 differences/, 'a command that opens the database itself');
+  t.match(parley(database.env, 'audit'), /0 differences/, 'audit opens the database itself');
 });
 
 t.test(
-  'two workers on Postgres, with Redis and spans',
+  'the bundle works with two workers on Postgres, Redis, and OpenTelemetry',
   { skip: !hasRedis() && 'needs redis-server' },
   async (t) => {
     const database = await freshDatabase('postgres');
@@ -63,8 +63,8 @@ t.test(
     };
     const service = await startProcess(t, env);
     await exercise(t, service.origin);
-    t.not((await redis.keys()).length, 0, 'limits are counted in Redis');
+    t.not((await redis.keys()).length, 0, 'Redis counts the rate limits');
     t.match(await service.end(), { code: 0 });
-    t.not(collector.spans.length, 0, 'spans arrived');
+    t.not(collector.spans.length, 0, 'the collector received spans');
   },
 );

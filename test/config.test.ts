@@ -6,7 +6,7 @@ import { loadConfig } from '../src/config.ts';
 import { defaultPlans } from '../src/domain/plans.ts';
 import { projectRoot } from '../src/project.ts';
 
-t.test('nothing is required: every default serves', async (t) => {
+t.test('every variable is optional', async (t) => {
   const config = loadConfig({});
   t.match(config, {
     port: 3000,
@@ -66,17 +66,24 @@ t.test('71: BILLING is managed unless HOST and PUBLIC_URL are on loopback', asyn
   t.equal(loadConfig({ PUBLIC_URL: 'https://chat.example.com', BILLING: 'open' }).billing, 'open');
 });
 
-t.test('SESSION_SECRET takes several secrets, separated by commas, if each has 32 characters', async (t) => {
-  const [one, other] = ['a'.repeat(32), 'b'.repeat(40)];
-  const secrets = (SESSION_SECRET: string) => loadConfig({ SESSION_SECRET }).sessionSecrets;
-  t.strictSame(secrets(one), [one]);
-  t.strictSame(secrets(`${one},${other}`), [one, other]);
-  t.strictSame(secrets(` ${one} , ${other} `), [one, other]);
-  t.strictSame(secrets(`${one},short`), [`${one},short`], 'else a comma is part of one secret');
-  t.equal(loadConfig({}).sessionSecrets, undefined);
-});
+t.test(
+  'SESSION_SECRET accepts several comma-separated secrets if each has at least 32 characters',
+  async (t) => {
+    const [one, other] = ['a'.repeat(32), 'b'.repeat(40)];
+    const secrets = (SESSION_SECRET: string) => loadConfig({ SESSION_SECRET }).sessionSecrets;
+    t.strictSame(secrets(one), [one]);
+    t.strictSame(secrets(`${one},${other}`), [one, other]);
+    t.strictSame(secrets(` ${one} , ${other} `), [one, other]);
+    t.strictSame(
+      secrets(`${one},short`),
+      [`${one},short`],
+      'otherwise, the comma is part of a single secret',
+    );
+    t.equal(loadConfig({}).sessionSecrets, undefined);
+  },
+);
 
-t.test('SIGNUPS_PER_ADDRESS_PER_DAY is 20, and holds for loopback where it is set', async (t) => {
+t.test('SIGNUPS_PER_ADDRESS_PER_DAY defaults to 20, and applies to loopback only when set', async (t) => {
   t.strictSame(loadConfig({}).signupsPerAddressPerDay, { count: 20, limitsLoopback: false });
   t.strictSame(loadConfig({ SIGNUPS_PER_ADDRESS_PER_DAY: '3' }).signupsPerAddressPerDay, {
     count: 3,
@@ -85,7 +92,7 @@ t.test('SIGNUPS_PER_ADDRESS_PER_DAY is 20, and holds for loopback where it is se
 });
 
 t.test(
-  'an invalid value is refused in one line that names the variable and the accepted values',
+  'an invalid value is rejected in one line that names the variable and its accepted values',
   async (t) => {
     const wrong: Record<string, string> = {
       PORT: 'abc',
@@ -147,13 +154,13 @@ t.test(
       t.throws(
         () => loadConfig({ [name]: value }),
         { message: /^(?!.*secret)/ },
-        `${name}: a password is not repeated`,
+        `${name}: the message does not contain the password`,
       );
     }
   },
 );
 
-t.test('each of chat, images, search and embeddings has an upstream or none', async (t) => {
+t.test('chat, images, search, and embeddings each have an optional upstream', async (t) => {
   t.match(loadConfig({}), {
     chat: undefined,
     images: undefined,
@@ -201,7 +208,7 @@ t.test('each of chat, images, search and embeddings has an upstream or none', as
   t.equal(upstreamLimits.firstByteTimeoutMs, 5000);
 });
 
-t.test('mistakes in the configuration of an upstream are named, its key is not repeated', async (t) => {
+t.test('an error in an upstream setting names the variable and does not contain the API key', async (t) => {
   const CHAT_URL = 'http://localhost:11434/v1';
   const wrong: [Record<string, string>, RegExp][] = [
     [{ CHAT_KIND: 'anthropic' }, /^CHAT_KIND requires CHAT_URL/],
@@ -226,18 +233,18 @@ t.test('mistakes in the configuration of an upstream are named, its key is not r
   for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
 });
 
-t.test('WORKERS takes a number or auto, needs Postgres, and divides DATABASE_CONNECTIONS', async (t) => {
+t.test('WORKERS accepts a number or auto, requires Postgres, and shares DATABASE_CONNECTIONS', async (t) => {
   const DATABASE_URL = 'postgres://localhost/parley';
   const load = (env: Record<string, string>) => {
     const { databaseConnections, workers } = loadConfig({ DATABASE_URL, ...env });
     return [workers, databaseConnections];
   };
   t.same(load({ WORKERS: '2' }), [2, 20]);
-  t.same(load({ WORKERS: '4' }), [4, 40], 'each worker has the fewest that it needs');
+  t.same(load({ WORKERS: '4' }), [4, 40], 'each worker gets its minimum of 10 connections');
   t.same(load({ WORKERS: '4', DATABASE_CONNECTIONS: '60' }), [4, 60]);
   const cores = availableParallelism();
   t.same(load({ WORKERS: 'auto' }), [cores, Math.max(20, 10 * cores)]);
-  t.equal(loadConfig({ WORKERS: '1' }).workers, 1, 'one needs no Postgres');
+  t.equal(loadConfig({ WORKERS: '1' }).workers, 1, 'one worker does not require Postgres');
   const wrong: [Record<string, string>, RegExp][] = [
     [{ WORKERS: '0', DATABASE_URL }, /^WORKERS must be auto or a whole number from 1 to 64, not "0"\.$/],
     [{ WORKERS: 'all', DATABASE_URL }, /^WORKERS must be auto or a whole number from 1 to 64, not "all"\.$/],
@@ -252,7 +259,7 @@ t.test('WORKERS takes a number or auto, needs Postgres, and divides DATABASE_CON
   for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
 });
 
-t.test('TRUST_PROXY takes off, hops, or addresses', async (t) => {
+t.test('TRUST_PROXY accepts off, a number of hops, or a list of addresses', async (t) => {
   t.equal(loadConfig({ TRUST_PROXY: 'off' }).trustProxy, 0);
   t.equal(loadConfig({ TRUST_PROXY: '0' }).trustProxy, 0);
   t.equal(loadConfig({ TRUST_PROXY: '2' }).trustProxy, 2);
@@ -260,7 +267,7 @@ t.test('TRUST_PROXY takes off, hops, or addresses', async (t) => {
 });
 
 t.test(
-  'SECURITY_CONTACT takes what can be a URI; OPERATOR_CONTACT stands in for it where it is one',
+  'SECURITY_CONTACT accepts values that convert to a URI, and falls back to OPERATOR_CONTACT if that converts',
   async (t) => {
     const contactOf = (env: Record<string, string>) => loadConfig(env).securityContact;
     t.equal(contactOf({}), undefined);
@@ -286,7 +293,7 @@ t.test(
   },
 );
 
-t.test('the default plans are those of the contract, and yearly saves 17 %', async (t) => {
+t.test('the default plans match the contract, and yearly billing saves 17%', async (t) => {
   t.same(
     defaultPlans.plans.map(({ id, limits, monthly_price_cents, requests_per_minute, yearly_price_cents }) => [
       id,
@@ -305,7 +312,7 @@ t.test('the default plans are those of the contract, and yearly saves 17 %', asy
   );
 });
 
-t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', async (t) => {
+t.test('PLANS_FILE replaces the default plans, and an invalid file is rejected', async (t) => {
   const folder = mkdtempSync(join(t.testdir(), 'plans-'));
   const load = (content: unknown) => {
     const file = join(folder, 'plans.json');
@@ -325,7 +332,10 @@ t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', 
     yearly_price_cents: 9950,
     limits: { images: null },
   });
-  t.notOk('embeddings' in load({ data: [plan] }).standard.limits, 'later meters are optional');
+  t.notOk(
+    'embeddings' in load({ data: [plan] }).standard.limits,
+    'meters that were added later are optional',
+  );
   const embedding = { ...plan, limits: { ...plan.limits, embeddings: null } };
   t.equal(load({ data: [embedding] }).standard.limits.embeddings, null);
   t.throws(() => load({ data: [] }), { message: /^PLANS_FILE must/ });
@@ -338,7 +348,7 @@ t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', 
 });
 
 t.test(
-  'CHAT_FIELDS adds fields, and none that choose another model or differ from a known one by case',
+  'CHAT_FIELDS adds fields, except those that select a model or differ from a known field only in case',
   async (t) => {
     t.same(loadConfig({}).chatFields, []);
     t.same(loadConfig({ CHAT_FIELDS: 'mirostat, grammar,mirostat,top_k' }).chatFields, [
@@ -361,7 +371,7 @@ t.test(
   },
 );
 
-t.test('CHAT_MODEL_ALIASES are names, or beginnings of names, and models', async (t) => {
+t.test('CHAT_MODEL_ALIASES maps names and name prefixes to models', async (t) => {
   const { beginnings, exact } = loadConfig({
     CHAT_MODEL_ALIASES: ' a*=x, fast = org/m:1 ,abc*=y,*=z',
   }).chatModelAliases;
@@ -400,7 +410,7 @@ t.test('CHAT_MODEL_ALIASES are names, or beginnings of names, and models', async
   });
 });
 
-t.test('IMAGE_HOSTS are hosts, as the URL parser spells them', async (t) => {
+t.test('IMAGE_HOSTS accepts hosts, and normalizes them like the URL parser', async (t) => {
   t.same(
     [...loadConfig({ IMAGE_HOSTS: 'Images.Internal., 10.5,[FD00:0::5]' }).imageHosts],
     ['images.internal', '10.0.0.5', '[fd00::5]'],
@@ -409,7 +419,7 @@ t.test('IMAGE_HOSTS are hosts, as the URL parser spells them', async (t) => {
     t.throws(() => loadConfig({ IMAGE_HOSTS: host }), { message: /^IMAGE_HOSTS must / }, host);
 });
 
-t.test('the guide lists every variable that is read, with its default', async (t) => {
+t.test('the guide lists every variable that the service reads, with its default', async (t) => {
   const guide = readFileSync(new URL('docs/guides/running-parley.md', projectRoot), 'utf8');
   const [, table = ''] = /\| Variable \| Default \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(guide) ?? [];
   const rows = table

@@ -1,4 +1,4 @@
-// CONTRIBUTING.md names the files that a change needs: they exist.
+// The files that CONTRIBUTING.md lists for each kind of change exist.
 import fs from 'node:fs';
 import t from 'tap';
 import { projectRoot } from '../src/project.ts';
@@ -14,7 +14,7 @@ t.test('every path in CONTRIBUTING.md exists', async (t) => {
   for (const name of paths) t.ok(fs.existsSync(new URL(name, projectRoot)), name);
 });
 
-t.test('every step of a list begins with the path of a file or folder', async (t) => {
+t.test('every step in a list begins with the path of a file or folder', async (t) => {
   const steps = page.split('\n').filter((line) => /^\d+\. /.test(line));
   t.ok(steps.length > 40);
   for (const step of steps) t.match(step, /^\d+\. `[\w./-]+`/, step);

@@ -1,4 +1,4 @@
-// Every error brings its headers from the table: contract sections 5 and 6.
+// Every error sets the headers from the table in contract sections 5 and 6.
 import t from 'tap';
 import { type ErrorCode, errorCodes } from '../schemas/errors.ts';
 import { ApiError, type ErrorOptions } from '../src/errors.ts';
@@ -6,7 +6,7 @@ import { ApiError, type ErrorOptions } from '../src/errors.ts';
 const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
 const retryAfter = { 'retry-after': '1' };
 
-/** What a code says without any option; the others say nothing. */
+/** The headers of each code without options. Codes that are not listed have none. */
 const standard: Partial<Record<ErrorCode, Record<string, string>>> = {
   missingCredentials: { 'www-authenticate': 'Bearer' },
   invalidApiKey: invalidToken,

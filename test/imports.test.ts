@@ -1,4 +1,4 @@
-// Imports go only downward in the table of folders in CONTRIBUTING.md.
+// A source file imports only from its layer and the layers below it, as listed in the table in CONTRIBUTING.md.
 import fs from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { projectRoot } from '../src/project.ts';
 
 const page = fs.readFileSync(new URL('CONTRIBUTING.md', projectRoot), 'utf8');
-/** Files and folders of the table, from top to bottom. Folders end with a slash. */
+/** The table's files and folders, from top to bottom. Folders end with a slash. */
 const layers = [...page.matchAll(/^\| (`[^|]+`) \|/gm)]
   .flatMap(([, cell]) => (cell ?? '').split(', '))
   .map((code) => code.replaceAll('`', ''))
@@ -22,7 +22,7 @@ const sources = ['src', 'schemas'].flatMap((folder) =>
     .filter((name) => /\.tsx?$/.test(name) && !name.includes('/node_modules/')),
 );
 
-t.test('every source file is in the table', async (t) => {
+t.test('every source file belongs to a layer', async (t) => {
   t.ok(sources.length > 500);
   t.same(
     sources.filter((file) => layerOf(file) === -1),
@@ -30,7 +30,7 @@ t.test('every source file is in the table', async (t) => {
   );
 });
 
-t.test('no import goes upward, not even of a type', async (t) => {
+t.test('no file imports from a higher layer, not even a type', async (t) => {
   let imports = 0;
   for (const file of sources) {
     const { importedFiles } = ts.preProcessFile(fs.readFileSync(new URL(file, projectRoot), 'utf8'));

@@ -18,7 +18,7 @@ const chat: LimitReading = {
   resetSeconds: 35_231,
 };
 
-t.test('both families, as the contract shows them', async (t) => {
+t.test('both families of headers match the example in the contract', async (t) => {
   t.strictSame(rateHeaders(requests, chat), {
     'ratelimit-limit': '50',
     'ratelimit-remaining': '12',
@@ -28,14 +28,17 @@ t.test('both families, as the contract shows them', async (t) => {
   });
 });
 
-t.test('the three fields tell of the least remaining; of several, of the one that resets last', async (t) => {
-  t.equal(rateHeaders({ ...requests, remaining: 3 }, chat)['ratelimit-limit'], '20');
-  const even = { ...requests, remaining: 12 };
-  t.equal(rateHeaders(even, chat)['ratelimit-limit'], '50');
-  t.equal(rateHeaders(chat, even)['ratelimit-limit'], '50');
-});
+t.test(
+  'the three fields describe the limit with the least remaining, or of several, the one that resets last',
+  async (t) => {
+    t.equal(rateHeaders({ ...requests, remaining: 3 }, chat)['ratelimit-limit'], '20');
+    const even = { ...requests, remaining: 12 };
+    t.equal(rateHeaders(even, chat)['ratelimit-limit'], '50');
+    t.equal(rateHeaders(chat, even)['ratelimit-limit'], '50');
+  },
+);
 
-t.test('a quota: never negative, reset to midnight rounded up, Retry-After not before it', async (t) => {
+t.test('quota headers are never negative, and round the seconds until midnight up', async (t) => {
   const readAt = new Date('2026-11-20T23:59:57.001Z');
   const lowered = quotaLimit({ meter: 'chat', used: 70, ceiling: 50, readAt });
   t.match(lowered, { remaining: 0, resetSeconds: 3, windowSeconds: 86_400 });
@@ -49,7 +52,7 @@ t.test('a quota: never negative, reset to midnight rounded up, Retry-After not b
   });
 });
 
-t.test('a rate: says how many, of what, how long, and until when', async (t) => {
+t.test('a rate limit error states the limit, its unit, its window, and when it resets', async (t) => {
   const before = Date.now();
   const { code, headers, message, options } = rateLimitExceeded({ ...requests, remaining: 0 }, 'requests');
   t.equal(code, 'rateLimitExceeded');

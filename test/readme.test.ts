@@ -1,4 +1,4 @@
-// The README's quickstart and the first guide, as they stand there; test/snippets runs the snippets of every page.
+// Runs the README's quickstart and the first guide exactly as published. test/snippets runs the snippets of every page.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ const section = readme.split(/^## /m).find((part) => part.startsWith('First chat
 const [, script = ''] = /```bash\n([\s\S]*?)```/.exec(section) ?? [];
 
 for (const kind of databaseKinds) {
-  t.test(`${kind}: the quickstart signs up, creates a key, chats, and sees what it used`, async (t) => {
+  t.test(`${kind}: the quickstart signs up, creates a key, chats, and reads its usage`, async (t) => {
     const { port } = await startTestService(t, kind);
     t.ok(script.includes('http://localhost:3000/api/v1/auth/signup'));
     const swapped = script.replaceAll('http://localhost:3000', `http://127.0.0.1:${port}`);
@@ -30,7 +30,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-t.test('getting started', async (t) => {
+t.test('every snippet in the getting-started guide works', async (t) => {
   const list = await runPages(t, ['docs/guides/getting-started.md']);
   t.ok(list.length > 5);
 });

@@ -1,10 +1,10 @@
 /**
- * Runs the tests with tap and says plainly how it went:
+ * Runs the tests with tap and prints a plain summary:
  * `node --import=ts-blank-space/register test/run.ts [--long | --runtime] [files …]`
  *
- * Without files: every `.test.ts` in `test`; with `--long`, every `.long.test.ts`; with `--runtime`, those of `runtime`.
- * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
- * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run. `TEST_PROCESSES` is how many processes run files.
+ * Without arguments, it runs every `.test.ts` in `test`. `--long` runs every `.long.test.ts`, and `--runtime` the files in `runtime`.
+ * Prints a line when each file ends, then the failed tests, the skipped tests with their reasons, and finally `N passed, N failed`.
+ * `PARLEY_FAIL_ON_SKIP=1` fails the run if a test is skipped. `TEST_PROCESSES` sets the number of processes that run files.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -17,11 +17,11 @@ import { Report } from './support/report.ts';
 import { beginRun, endRun } from './support/run-folder.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** They take minutes: `make test-long`. */
+/** Long tests take minutes. `make test-long` runs them. */
 const isLong = (name: string) => name.endsWith('.long.test.ts');
 /**
- * What another version of Node or Postgres can break: SQL and its driver, sockets and streams, requests to upstreams,
- * cryptography, timers, and the start of the process. The rest is plain JavaScript, which one run covers.
+ * Tests of behavior that another version of Node.js or Postgres can break: SQL and its driver, sockets and streams, upstream
+ * requests, cryptography, timers, and startup. The rest is plain JavaScript, so a run on one version covers it.
  */
 const runtime = [
   'test/start.long.test.ts',
@@ -50,7 +50,7 @@ const runtime = [
   'test/sdk/',
   'test/store/',
 ];
-/** They measure the memory of their process, or whether its CPU time is out of all proportion: no other file may run in it. */
+/** These measure the memory or the CPU time of their process, so no other file may run in it. */
 const ofOwnProcess = [
   'test/requests/merged-chunks.test.ts',
   'test/engines/upstream/back-pressure.long.test.ts',
@@ -58,7 +58,10 @@ const ofOwnProcess = [
   'test/limits/memory-windows.test.ts',
   'test/reliability/endless-answers.long.test.ts',
 ];
-/** They measure CPU time, which costs more while other files use the caches and the memory, or a deadline of a second: they run last, one by one. */
+/**
+ * These measure CPU time, which rises when other files compete for caches and memory, or depend on a deadline of one second.
+ * They run last, one at a time.
+ */
 const ofOwnMachine = [
   'test/bodies/blocks.test.ts',
   'test/bodies/write-in-turns.test.ts',
@@ -68,7 +71,7 @@ const ofOwnMachine = [
   'test/routes/chat-cancel.test.ts',
   'test/routes/stop-deadline.long.test.ts',
 ];
-/** They take longest, and start first: otherwise, one of them would run alone at the end. */
+/** These take longest, so they start first. Otherwise, one of them would run alone at the end. */
 const longest = [
   'test/browser/pages.long.test.ts',
   'test/reliability/ceiling.long.test.ts',
@@ -80,7 +83,7 @@ const longest = [
   'test/snippets/snippets.long.test.ts',
   'test/snippets/starts.long.test.ts',
 ];
-/** Twice as many as CI has processors, because tests spend much of their time waiting. */
+/** Twice the number of processors in CI, because tests spend much of their time waiting. */
 const PROCESSES = 4;
 const started = Date.now();
 
@@ -94,7 +97,7 @@ if (files.length === 0) {
   process.exit(long ? 0 : 1);
 }
 
-// Processes that tests start run what is built.
+// Tests start processes from the build output.
 execFileSync(process.execPath, ['tools/prepare.mjs', 'serve'], { cwd: root, stdio: 'inherit' });
 const report = new Report();
 const run = beginRun(process.pid);

@@ -1,4 +1,4 @@
-// The process: what it prints, how it ends, and what survives its death.
+// The process: its output, its exit codes, and the data that survives a crash.
 import { chmodSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -13,21 +13,18 @@ import { freshDatabase } from './support/service.ts';
 const clientOf = async (origin: string) =>
   new Client(origin, (await (await fetch(`${origin}/openapi.json`)).json()) as OpenApi);
 
-t.test(
-  'says where it serves, on which database and engine, and ends with 0 on SIGINT and SIGTERM',
-  async (t) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      const database = await freshDatabase('embedded');
-      const service = await startProcess(t, database.env);
-      t.match(service.output(), /embedded Postgres [\d.]+ in .*not safe against power loss/);
-      t.match(service.output(), /built-in/);
-      t.match(await service.end(signal), { code: 0 });
-      await database.drop();
-    }
-  },
-);
+t.test('startup prints the database and the engine, and SIGINT and SIGTERM exit with 0', async (t) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const database = await freshDatabase('embedded');
+    const service = await startProcess(t, database.env);
+    t.match(service.output(), /embedded Postgres [\d.]+ in .*not safe against power loss/);
+    t.match(service.output(), /built-in/);
+    t.match(await service.end(signal), { code: 0 });
+    await database.drop();
+  }
+});
 
-t.test('kill -9: account, session, key and counters are there after the next start', async (t) => {
+t.test('the account, session, key, and usage survive kill -9', async (t) => {
   const database = await freshDatabase('embedded');
   const first = await startProcess(t, database.env);
   const client = await clientOf(first.origin);
@@ -45,7 +42,7 @@ t.test('kill -9: account, session, key and counters are there after the next sta
   await database.drop();
 });
 
-t.test('a second process on the same folder ends with 1 and one line', async (t) => {
+t.test('a second process on the same data folder exits with 1 and prints one line', async (t) => {
   const database = await freshDatabase('embedded');
   const first = await startProcess(t, database.env);
   const { code, output } = await failToStart(t, database.env);
@@ -55,7 +52,7 @@ t.test('a second process on the same folder ends with 1 and one line', async (t)
   await database.drop();
 });
 
-t.test('what an operator can mend is one line that says how', async (t) => {
+t.test('a startup error that the operator can fix is one line that says how', async (t) => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const { port } = taken.address() as { port: number };
@@ -82,7 +79,7 @@ t.test('what an operator can mend is one line that says how', async (t) => {
 });
 
 t.test(
-  'postgres: two processes started at once on an empty database both serve, and migrations ran once',
+  'postgres: two processes that start together on an empty database both serve, and each migration runs once',
   async (t) => {
     const { port } = await sharedPostgres();
     const name = `start_${Date.now()}`;
@@ -97,7 +94,7 @@ t.test(
     t.equal(
       (await other?.get('/account', { cookie: owner?.cookie ?? '' }))?.status,
       200,
-      'a session of one is good on the other',
+      'each process accepts sessions from the other',
     );
 
     const sql = postgres(url, { max: 1 });
