@@ -1,4 +1,4 @@
-// Providers of the AI SDK against servers that follow their published formats.
+// The AI SDK's providers against servers that follow the vendors' published formats.
 import t from 'tap';
 import { createAiSdkChat } from '../../src/engines/ai-sdk/chat.ts';
 import type { CompletionInput } from '../../src/engines/types.ts';
@@ -44,7 +44,7 @@ const engineOf = (vendor: VendorName, url: string, idleTimeoutMs = 30_000) =>
     ...{ connectTimeoutMs: 10_000, firstByteTimeoutMs: 30_000, idleTimeoutMs },
   });
 
-/** What each vendor's request has of the same settings. */
+/** The same settings in each vendor's request format. */
 const settings: Record<VendorName, Body> = {
   google: {
     systemInstruction: { parts: [{ text: 'Be brief.' }] },
@@ -88,7 +88,7 @@ for (const vendor of vendorNames)
       }),
     };
 
-    t.test('an answer and a stream, with reasoning, usage, and every setting', async (t) => {
+    t.test('a completion and a stream carry reasoning, usage, and every setting', async (t) => {
       const schema = { name: 'answer', schema: { type: 'object', properties: { a: { type: 'string' } } } };
       const input = asking({
         ...{ temperature: 0.5, top_p: 0.9, max_completion_tokens: 50, stop: 'END', seed: 7 },
@@ -125,7 +125,7 @@ for (const vendor of vendorNames)
       t.match(chunks.at(-1), { choices: [], usage: tokens });
     });
 
-    t.test('a tool is called, and its result returned', async (t) => {
+    t.test('the model calls a tool and receives its result', async (t) => {
       server.set({ call });
       const input = asking({ tools, tool_choice: 'auto' });
       const completion = await engine.complete(input, never());
@@ -171,7 +171,7 @@ for (const vendor of vendorNames)
       t.match(JSON.stringify(state.calls[0]?.body), PNG);
     });
 
-    t.test('errors have the codes of other upstreams, and tell nothing', async (t) => {
+    t.test('errors have the same codes as for other upstreams, and reveal no details', async (t) => {
       const codes = [
         [400, 'invalidRequest'],
         [401, 'upstreamError'],
@@ -188,27 +188,30 @@ for (const vendor of vendorNames)
           t.equal(error.code, code, `${status}`);
           t.match(error.options.cause, { status, retryAfterSeconds: 7 });
         }
-        t.equal(state.calls.length, 2, 'nothing is sent twice');
+        t.equal(state.calls.length, 2, 'no request is retried');
       }
     });
 
-    t.test('streams that are cut off, broken, or endless, and servers that are gone', async (t) => {
-      for (const fault of ['cut', 'truncate', 'bad-event', 'endless'] as const) {
-        server.set({ fault });
-        const error = await failure(collect(engine.stream(asking(), never())));
-        t.equal(error.code, 'upstreamError', fault);
-      }
-      server.set({ fault: 'truncate' });
-      t.equal((await failure(engine.complete(asking(), never()))).code, 'upstreamError');
-      const gone = engineOf(vendor, 'http://127.0.0.1:9/v1');
-      t.equal((await failure(gone.complete(asking(), never()))).code, 'upstreamError');
-      t.equal((await failure(collect(gone.stream(asking(), never())))).code, 'upstreamError');
-      server.set({ fault: 'hang' });
-      const impatient = engineOf(vendor, server.url, 300);
-      t.equal((await failure(collect(impatient.stream(asking(), never())))).code, 'upstreamTimeout');
-    });
+    t.test(
+      'a broken or endless stream and an unreachable server are upstreamError, and a silent one is upstreamTimeout',
+      async (t) => {
+        for (const fault of ['cut', 'truncate', 'bad-event', 'endless'] as const) {
+          server.set({ fault });
+          const error = await failure(collect(engine.stream(asking(), never())));
+          t.equal(error.code, 'upstreamError', fault);
+        }
+        server.set({ fault: 'truncate' });
+        t.equal((await failure(engine.complete(asking(), never()))).code, 'upstreamError');
+        const gone = engineOf(vendor, 'http://127.0.0.1:9/v1');
+        t.equal((await failure(gone.complete(asking(), never()))).code, 'upstreamError');
+        t.equal((await failure(collect(gone.stream(asking(), never())))).code, 'upstreamError');
+        server.set({ fault: 'hang' });
+        const impatient = engineOf(vendor, server.url, 300);
+        t.equal((await failure(collect(impatient.stream(asking(), never())))).code, 'upstreamTimeout');
+      },
+    );
 
-    t.test('a client that leaves: the server sees it within a second', async (t) => {
+    t.test('when a client disconnects, the upstream request is aborted within a second', async (t) => {
       for (const isStream of [true, false]) {
         server.set({ fault: 'hang' });
         const controller = new AbortController();
@@ -220,21 +223,21 @@ for (const vendor of vendorNames)
             })()
           : engine.complete(asking(), controller.signal).then(() => undefined);
         answer.catch(() => undefined);
-        await eventually('the server has the request', async () => state.calls.length === 1);
+        await eventually('the server receives the request', async () => state.calls.length === 1);
         const leftAt = Date.now();
         controller.abort(reason);
         await t.rejects(answer, reason);
-        await eventually('the server sees it', async () => state.abortedAt !== undefined);
-        t.ok((state.abortedAt ?? 0) - leftAt < 1000, 'within a second');
+        await eventually('the server sees the abort', async () => state.abortedAt !== undefined);
+        t.ok((state.abortedAt ?? 0) - leftAt < 1000, 'aborted within a second');
       }
       server.set({ fault: 'hang' });
       const chunks = engine.stream(asking(), never())[Symbol.asyncIterator]();
       await chunks.next();
       await chunks.return?.();
-      await eventually('a reader that stops', async () => state.abortedAt !== undefined);
+      await eventually('a reader that stops aborts the request', async () => state.abortedAt !== undefined);
     });
 
-    t.test('what cannot be expressed is refused before a request', async (t) => {
+    t.test('a field that the vendor does not support is rejected before any request is sent', async (t) => {
       server.set(said);
       const refused: [Record<string, unknown>, RegExp][] = [
         [{ functions: [{ name: 'f' }] }, /functions/],

@@ -31,7 +31,7 @@ onEachDatabase(t, {}, async (t, { app: { engines } }) => {
     return all;
   };
 
-  await t.test('chat: a completion has the shape that it is documented to have', async (t) => {
+  await t.test('chat: a completion matches its documented schema', async (t) => {
     const completion = await complete('How do I create a key?');
     t.equal(fits('Completion', completion), null);
     t.match(completion.id, /^chatcmpl-[0-9a-f]{32}$/);
@@ -43,7 +43,7 @@ onEachDatabase(t, {}, async (t, { app: { engines } }) => {
     t.same(completion.usage, { prompt_tokens: 6, completion_tokens: tokens, total_tokens: 6 + tokens });
   });
 
-  await t.test('chat: n choices are alike and counted n times', async (t) => {
+  await t.test('chat: n choices are identical, and usage counts each of them', async (t) => {
     const [one, three] = [await complete('quota reset'), await complete('quota reset', { n: 3 })];
     t.same(
       three.choices.map(({ index }) => index),
@@ -54,7 +54,7 @@ onEachDatabase(t, {}, async (t, { app: { engines } }) => {
     t.equal(three.usage.prompt_tokens, one.usage.prompt_tokens);
   });
 
-  await t.test('chat: the most tokens are kept to, at the end of a word', async (t) => {
+  await t.test('chat: the token limit ends the reply at a word boundary', async (t) => {
     const whole = await reply('quota reset');
     for (const limit of [
       { max_tokens: 20 },
@@ -71,7 +71,7 @@ onEachDatabase(t, {}, async (t, { app: { engines } }) => {
     t.equal((await complete('quota reset', { max_tokens: null })).choices[0]?.finish_reason, 'stop');
   });
 
-  await t.test('chat: a stream tells the same as a completion, chunk by chunk', async (t) => {
+  await t.test('chat: a stream delivers the same content as a completion', async (t) => {
     const input: CompletionInput = {
       model: 'parley-builtin',
       messages: [{ role: 'user', content: 'quota reset' }],
@@ -91,7 +91,7 @@ onEachDatabase(t, {}, async (t, { app: { engines } }) => {
     t.same(all.at(-1)?.usage, completion.usage);
   });
 
-  await t.test('chat: an aborted stream ends with the abort', async (t) => {
+  await t.test('chat: aborting the signal ends the stream with AbortError', async (t) => {
     const controller = new AbortController();
     const input: CompletionInput = {
       model: 'parley-builtin',

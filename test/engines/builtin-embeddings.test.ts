@@ -14,7 +14,7 @@ const likeness = async (one: string, other: string) => {
   return a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
 };
 
-t.test('a vector is the same in every process, on every machine, in every version', async (t) => {
+t.test('vectors are identical across processes, machines, and versions', async (t) => {
   t.same(await embed('a quiet sea', 8), [
     [0.9128709435462952, -0.3651483654975891, 0, 0, -0.18257418274879456, 0, 0, 0],
   ]);
@@ -30,12 +30,12 @@ t.test('texts with more words in common are closer', async (t) => {
   const close = await likeness(question, 'Create an API key');
   const far = await likeness(question, 'The weather in Lisbon is sunny today');
   t.ok(close > 0.5 && Math.abs(far) < 0.3, `${close} and ${far}`);
-  t.ok((await likeness('dog bites man', 'man bites dog')) < 0.999, 'the order of the words counts');
-  t.ok((await likeness('嵌入向量很有用', '嵌入向量')) > 0.5, 'without spaces, too');
-  t.ok((await likeness('ﬁne Ａ', 'FINE a')) > 0.999, 'compatible characters are the same');
+  t.ok((await likeness('dog bites man', 'man bites dog')) < 0.999, 'word order matters');
+  t.ok((await likeness('嵌入向量很有用', '嵌入向量')) > 0.5, 'scripts without spaces work, too');
+  t.ok((await likeness('ﬁne Ａ', 'FINE a')) > 0.999, 'compatibility characters are normalized');
 });
 
-t.test('every text has a vector of length 1, also one without words, in any dimension', async (t) => {
+t.test('every text, even one without words, has a unit vector in any dimension', async (t) => {
   for (const text of ['!', ' ', '🙂', 'a', 'the the the', '\u0301'])
     for (const dimensions of [1, 2, 3, 255, 256]) {
       const [vector = []] = await embed(text, dimensions);
@@ -45,20 +45,20 @@ t.test('every text has a vector of length 1, also one without words, in any dime
   const words = Array.from({ length: 300 }, (_, index) => `w${index} v${index}`);
   t.ok(
     (await embed(words, 1)).every(([value]) => Math.abs(value ?? 0) === 1),
-    'words that cancel out',
+    'no vector is zero, even if words cancel each other out',
   );
 });
 
-t.test('a text is read as a whole: where its parts end does not matter', async (t) => {
+t.test('a text is embedded as a whole, regardless of where its parts end', async (t) => {
   const sentence = 'one two three four five six seven eight nine ten ';
   const long = sentence.repeat(400);
   t.ok((await likeness(long, sentence)) > 0.97);
   const { promptTokens } = await engine.embed({ input: long }, signal);
-  t.equal(promptTokens, 4000, 'no word is cut in two');
+  t.equal(promptTokens, 4000, 'no word is split');
   t.equal((await engine.embed({ input: `x${'😀a'.repeat(5000)}` }, signal)).promptTokens, 5001);
 });
 
-t.test('a client that leaves ends the work', async (t) => {
+t.test('a client disconnect stops the work', async (t) => {
   const leaving = new AbortController();
   const working = engine.embed({ input: 'word '.repeat(1_000_000) }, leaving.signal);
   setImmediate(() => leaving.abort());

@@ -9,7 +9,7 @@ const publicUrl = 'https://chat.example.com';
 const pages = `${publicUrl}/docs/guides/`;
 const signal = new AbortController().signal;
 
-/** Questions of newcomers, and the section that answers them. */
+/** New users' questions, each with the section that answers it. */
 const answers: Record<string, string> = {
   'How do I create a key?': 'keys#create-an-api-key',
   'how many api keys can i have': 'keys#how-many-api-keys-can-i-have',
@@ -54,7 +54,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
   const linksOf = (text: string) => [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link ?? '');
 
   for (const [question, section] of Object.entries(answers)) {
-    // The parser of the report takes a "#" in a title for the beginning of a directive.
+    // In a title, the report parser treats "#" as the start of a directive.
     await t.test(`chat: "${question}" is answered from ${section.replace('#', ', ')}`, async (t) => {
       const text = await reply(question);
       t.match(text, /^No language model is configured on this service/);
@@ -62,7 +62,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
     });
   }
 
-  await t.test('chat: an answer quotes the section with its example, on this service', async (t) => {
+  await t.test("chat: a reply quotes the section, and its example uses this service's URL", async (t) => {
     const text = await reply('How do I create a key?');
     t.match(text, /```bash\n[^`]*https:\/\/chat\.example\.com\/api\/v1\/keys/);
     t.match(text, /Only this response shows it/);
@@ -71,7 +71,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
   });
 
   await t.test(
-    'chat: of examples in several languages it quotes the one that was asked for, or the first',
+    'chat: of examples in several languages, a reply quotes the requested language, or the first one by default',
     async (t) => {
       t.match(await reply('send a chat message in python'), '```python');
       t.notMatch(await reply('send a chat message in python'), '```bash');
@@ -79,7 +79,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
     },
   );
 
-  await t.test('chat: every link of an answer leads to a section of a guide', async (t) => {
+  await t.test('chat: every link in a reply leads to a section of a guide', async (t) => {
     for (const question of [
       ...sampleQuestions,
       ...Object.keys(answers),
@@ -94,12 +94,12 @@ onEachDatabase(t, {}, async (t, { app }) => {
     }
   });
 
-  await t.test('chat: the questions that it suggests have an answer', async (t) => {
+  await t.test('chat: every suggested question has an answer in the guides', async (t) => {
     for (const question of sampleQuestions)
       t.match(await reply(question), 'so this reply comes from the guides', question);
   });
 
-  await t.test('chat: what the guides do not hold is said, not made up', async (t) => {
+  await t.test('chat: a reply to a question that the guides do not cover says so', async (t) => {
     for (const question of ['What is the capital of France?', 'Wie spät ist es?']) {
       const text = await reply(question);
       t.match(
@@ -111,7 +111,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
     }
   });
 
-  await t.test('chat: small talk gets a short answer that says what it is', async (t) => {
+  await t.test('chat: a reply to small talk is short and identifies the built-in engine', async (t) => {
     for (const [message, opening] of [
       ['Hello!', 'Hello!'],
       ['thanks a lot', 'You are welcome.'],
@@ -125,11 +125,11 @@ onEachDatabase(t, {}, async (t, { app }) => {
     }
   });
 
-  await t.test('chat: the same question gets the same answer', async (t) => {
+  await t.test('chat: the same question always gets the same reply', async (t) => {
     t.equal(await reply('How do I create a key?'), await reply('How do I create a key?'));
   });
 
-  await t.test('chat: only the last message of a user counts, as text or as parts', async (t) => {
+  await t.test('chat: the reply depends only on the last user message, as text or as parts', async (t) => {
     const expected = await reply('How do I delete my account?');
     const messages: CompletionInput['messages'] = [
       { role: 'system', content: 'Talk about plans.' },
@@ -148,22 +148,22 @@ onEachDatabase(t, {}, async (t, { app }) => {
     ];
     t.equal((await complete('', { messages, temperature: 2 })).choices[0]?.message.content, expected);
     const without = await complete('', { messages: [{ role: 'system', content: 'Hello.' }] });
-    t.match(without.choices[0]?.message.content, 'built-in engine', 'no message of a user');
+    t.match(without.choices[0]?.message.content, 'built-in engine', 'no user message');
   });
 
-  await t.test('chat: a long message is answered, by its beginning and its end', async (t) => {
+  await t.test('chat: a question at the beginning or the end of a long message is answered', async (t) => {
     t.match(await reply(`How do I create a key? ${'. '.repeat(50_000)}`), 'keys#create-an-api-key');
     t.match(await reply(`${'. '.repeat(50_000)} How do I create a key?`), 'keys#create-an-api-key');
   });
 
-  await t.test('search: results name the guide and the section and lead there', async (t) => {
+  await t.test('search: results name the guide and the section, and link to the section', async (t) => {
     const results = await engines.search.search('create a key', 5, signal);
     t.equal(results.length, 5);
     t.match(results[0], { title: 'API keys: Create an API key', url: `${pages}keys#create-an-api-key` });
     t.same(await engines.search.search('the', 5, signal), []);
   });
 
-  await t.test('engineInfo: names the engines and the default model', async (t) => {
+  await t.test('engineInfo names the engines and the default model', async (t) => {
     t.match(await engineInfo(engines), {
       chat: 'builtin',
       search: 'builtin',

@@ -1,4 +1,4 @@
-/** Questions in the words of users, not of the guides, each with the section that answers it. */
+/** Questions in users' words rather than those of the guides, each with the section that answers it. */
 export type Question = readonly [question: string, section: string];
 
 /** The ranking may be tuned on these. */
@@ -48,7 +48,7 @@ export const tuningQuestions: readonly Question[] = [
   ['kubernetes liveness probe', 'running-parley#check-the-health-of-the-service'],
 ];
 
-/** The plainest questions of a new user: each of them finds its section first. The ranking was tuned on these, too. */
+/** A new user's most basic questions. Each must rank its section first. The ranking was tuned on these, too. */
 export const firstQuestions: readonly Question[] = [
   ['What does it cost?', 'plans#plans-and-prices-what-does-it-cost'],
   ['Is it free?', 'plans#plans-and-prices-what-does-it-cost'],
@@ -59,7 +59,7 @@ export const firstQuestions: readonly Question[] = [
   ['How long is the chat history kept?', 'chat#how-long-are-conversations-kept'],
 ];
 
-/** Never used for tuning. They show whether the ranking only fits the others. */
+/** Never used for tuning, to detect a ranking that overfits the other questions. */
 export const heldOutQuestions: readonly Question[] = [
   ['close my account for good', 'accounts#delete-your-account'],
   ['someone stole my laptop, kick it out of my account', 'sessions-and-security#sign-out-of-another-device'],

@@ -1,21 +1,21 @@
-// Questions in users' words: what the ranking finds first, and among the first three.
+// Questions in users' words: how often the ranking puts the right section first, and among the first three.
 import t from 'tap';
 import { plansFile, startTestService } from '../support/service.ts';
 import { firstQuestions, heldOutQuestions, type Question, tuningQuestions } from './questions.ts';
 
 /**
- * One or two below what the ranking reaches, so that an edited sentence of a guide passes: 16 and 25, 8 and 9, 24 and 34.
+ * One or two below the current results, so that small edits to a guide pass: 16 and 25, 8 and 9, 24 and 34.
  */
 const FLOORS = {
-  // Full-text search in SQL, which this ranking replaced, had 12 and 18.
+  // Full-text search in SQL, which this ranking replaced, reached 12 and 18.
   tuning: { first: 15, firstThree: 24 },
-  // 6 and 9.
+  // SQL: 6 and 9.
   heldOut: { first: 7, firstThree: 8 },
-  // 18 and 27.
+  // SQL: 18 and 27.
   all: { first: 23, firstThree: 33 },
 };
 
-t.test('POST /search: finds the sections that answer questions in the words of users', async (t) => {
+t.test("POST /search finds the sections that answer questions in users' words", async (t) => {
   const { client } = await startTestService(t, 'embedded', plansFile(t));
   const { cookie } = await client.signUp();
   const placesOf = (questions: readonly Question[]) =>

@@ -1,4 +1,4 @@
-// Health of targets and the choice among them, with a clock of the test's own.
+// The health of targets and the choice between them, with a simulated clock.
 import t from 'tap';
 import { chosen } from '../../src/engines/routing/choice.ts';
 import { Health } from '../../src/engines/routing/health.ts';
@@ -11,10 +11,10 @@ const succeed = (health: Health, now: number) => {
   health.end(attempt, 'success', now);
 };
 
-t.test('five failures in a row cool a target down, 5 s doubling to 5 min', async (t) => {
+t.test('five failures in a row put a target into a cooldown, which doubles from 5 s to 5 min', async (t) => {
   const health = new Health();
   for (let count = 0; count < 4; count += 1) fail(health, 0);
-  t.ok(health.isReady(0), 'four do not');
+  t.ok(health.isReady(0), 'four failures do not');
   fail(health, 0);
   let now = 0;
   for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
@@ -26,87 +26,97 @@ t.test('five failures in a row cool a target down, 5 s doubling to 5 min', async
   now += 300_000;
   succeed(health, now);
   for (let count = 0; count < 4; count += 1) fail(health, now);
-  t.ok(health.isReady(now), 'a success forgets the failures before');
+  t.ok(health.isReady(now), 'a success resets the count of failures');
   fail(health, now);
-  t.ok(health.isReady(now + 5000), 'and the doubling');
+  t.ok(health.isReady(now + 5000), 'a success also resets the cooldown to 5 s');
 });
 
-t.test('half of the last 20 cool a target down', async (t) => {
+t.test('a target cools down when half of its last 20 requests fail', async (t) => {
   const health = new Health();
   for (let pair = 0; pair < 9; pair += 1) {
     fail(health, 0);
     succeed(health, 0);
   }
   succeed(health, 0);
-  t.ok(health.isReady(0), '9 of 19');
+  t.ok(health.isReady(0), '9 failures of 19 requests');
   fail(health, 0);
-  t.notOk(health.isReady(0), '10 of 20');
+  t.notOk(health.isReady(0), '10 failures of 20 requests');
 });
 
-t.test('one request at a time probes a target that has cooled down', async (t) => {
+t.test('after a cooldown, one request at a time probes the target', async (t) => {
   const health = new Health();
   const before = health.begin();
   for (let count = 0; count < 5; count += 1) fail(health, 0);
   health.end(before, 'success', 1000);
   t.notOk(health.isReady(1000), 'a request from before the cooldown does not end it');
   const probe = health.begin();
-  t.notOk(health.isReady(5000), 'somebody is probing');
+  t.notOk(health.isReady(5000), 'a probe is in flight');
   health.end(probe, 'left', 5000);
-  t.ok(health.isReady(5000), 'a client that leaves lets the next one probe');
+  t.ok(health.isReady(5000), 'after a client disconnects, the next request may probe');
   const next = health.begin();
   health.answered(next);
-  t.ok(health.isReady(5000), 'its output ends the probe');
+  t.ok(health.isReady(5000), 'the first output ends the probe');
   health.end(next, 'failure', 6000);
-  t.notOk(health.isReady(15_999), 'a stream that breaks cools it down again, for longer');
+  t.notOk(health.isReady(15_999), 'a broken stream starts a longer cooldown');
   t.ok(health.isReady(16_000));
 });
 
-t.test('a cooldown that one account caused is its own, until a request of another one fails', async (t) => {
-  const failFor = (health: Health, account: string, now: number) =>
-    health.end(health.begin(account), 'failure', now);
-  const health = new Health();
-  for (let count = 0; count < 5; count += 1) failFor(health, 'mallory', 0);
-  t.notOk(health.isReady(4999, 'mallory'));
-  t.ok(health.isReady(0, 'alice'), 'the fault may be in what Mallory asks');
-  health.end(health.begin('alice'), 'success', 0);
-  t.notOk(health.isReady(4999, 'mallory'), "Alice's success does not help Mallory");
-  t.ok(health.isReady(5000, 'mallory'));
+t.test(
+  'a cooldown that one account causes applies only to that account, until a request of another account fails',
+  async (t) => {
+    const failFor = (health: Health, account: string, now: number) =>
+      health.end(health.begin(account), 'failure', now);
+    const health = new Health();
+    for (let count = 0; count < 5; count += 1) failFor(health, 'mallory', 0);
+    t.notOk(health.isReady(4999, 'mallory'));
+    t.ok(health.isReady(0, 'alice'), "Mallory's requests may be at fault");
+    health.end(health.begin('alice'), 'success', 0);
+    t.notOk(health.isReady(4999, 'mallory'), "Alice's success does not end Mallory's cooldown");
+    t.ok(health.isReady(5000, 'mallory'));
 
-  for (let count = 0; count < 5; count += 1) failFor(health, 'mallory', 5000);
-  failFor(health, 'alice', 6000);
-  t.notOk(health.isReady(6000, 'alice'), 'the fault is in the target');
-  t.notOk(health.isReady(6000, 'bob'));
-  const both = new Health();
-  for (let count = 0; count < 5; count += 1) failFor(both, count === 2 ? 'alice' : 'mallory', 0);
-  t.notOk(both.isReady(0, 'bob'), 'two accounts at once');
-  const asked = new Health();
-  asked.pauseFor(1000, 0);
-  for (let count = 0; count < 5; count += 1) failFor(asked, 'mallory', 0);
-  t.notOk(asked.isReady(999, 'alice'), 'a pause that the target asked for is for everyone');
-});
+    for (let count = 0; count < 5; count += 1) failFor(health, 'mallory', 5000);
+    failFor(health, 'alice', 6000);
+    t.notOk(health.isReady(6000, 'alice'), 'the target is at fault');
+    t.notOk(health.isReady(6000, 'bob'));
+    const both = new Health();
+    for (let count = 0; count < 5; count += 1) failFor(both, count === 2 ? 'alice' : 'mallory', 0);
+    t.notOk(both.isReady(0, 'bob'), 'failures of two accounts count together');
+    const asked = new Health();
+    asked.pauseFor(1000, 0);
+    for (let count = 0; count < 5; count += 1) failFor(asked, 'mallory', 0);
+    t.notOk(asked.isReady(999, 'alice'), 'a Retry-After of the target applies to every account');
+  },
+);
 
-t.test('half of the last 20 of several accounts cool a target down for everyone', async (t) => {
-  const health = new Health();
-  const end = (account: string, how: 'failure' | 'success') => health.end(health.begin(account), how, 0);
-  const accounts = ['alice', 'bob', 'carol', 'dave'];
-  for (let count = 0; count < 19; count += 1)
-    end(accounts[count % accounts.length] ?? '', count % 2 === 0 ? 'success' : 'failure');
-  t.ok(
-    accounts.every((account) => health.isReady(0, account)),
-    '9 of 19',
-  );
-  end('dave', 'failure');
-  for (const account of [...accounts, 'erin']) t.notOk(health.isReady(4999, account), `not for ${account}`);
-  t.equal(health.state(0), 'coolingDown');
+t.test(
+  'a target cools down for everyone when half of the last 20 requests fail across several accounts',
+  async (t) => {
+    const health = new Health();
+    const end = (account: string, how: 'failure' | 'success') => health.end(health.begin(account), how, 0);
+    const accounts = ['alice', 'bob', 'carol', 'dave'];
+    for (let count = 0; count < 19; count += 1)
+      end(accounts[count % accounts.length] ?? '', count % 2 === 0 ? 'success' : 'failure');
+    t.ok(
+      accounts.every((account) => health.isReady(0, account)),
+      '9 failures of 19 requests',
+    );
+    end('dave', 'failure');
+    for (const account of [...accounts, 'erin']) t.notOk(health.isReady(4999, account), `not for ${account}`);
+    t.equal(health.state(0), 'coolingDown');
 
-  const ofOne = new Health();
-  for (let count = 0; count < 20; count += 1)
-    ofOne.end(ofOne.begin(count % 2 === 0 ? 'alice' : 'mallory'), count % 2 === 0 ? 'success' : 'failure', 0);
-  t.ok(ofOne.isReady(0, 'alice'), "nothing of Alice's failed");
-  t.notOk(ofOne.isReady(0, 'mallory'));
-});
+    const ofOne = new Health();
+    for (let count = 0; count < 20; count += 1)
+      ofOne.end(
+        ofOne.begin(count % 2 === 0 ? 'alice' : 'mallory'),
+        count % 2 === 0 ? 'success' : 'failure',
+        0,
+      );
+    t.ok(ofOne.isReady(0, 'alice'), "none of Alice's requests failed");
+    t.notOk(ofOne.isReady(0, 'mallory'));
+  },
+);
 
-t.test("a target's Retry-After is a pause of at most 5 min", async (t) => {
+t.test("a target's Retry-After pauses it for at most 5 min", async (t) => {
   const health = new Health();
   health.pauseFor(7000, 0);
   t.notOk(health.isReady(6999));
@@ -130,22 +140,29 @@ const target = (name: string, fields: Partial<Target> & { open?: number; concurr
   }) as unknown as Target;
 const nameOf = (chosen: Target | undefined) => chosen?.upstream.settings.name;
 
-t.test('the choice: lowest order, fewest open requests for the weight, free before full', async (t) => {
-  const choose = (...targets: Target[]) => nameOf(chosen(targets, {}, 0, () => 0.5));
-  t.equal(choose(target('later', { order: 2 }), target('first', { open: 5 })), 'first');
-  t.equal(choose(target('busy', { open: 3 }), target('heavy', { open: 5, weight: 2 })), 'heavy');
-  t.equal(choose(target('full', { open: 10 }), target('later', { order: 2, open: 1 })), 'later');
-  t.equal(choose(target('full', { open: 10 })), 'full', 'a request waits for a connection');
-  const cooling = target('cooling');
-  cooling.health.pauseFor(1000, 0);
-  t.equal(choose(cooling, target('later', { order: 2 })), 'later');
-  t.equal(choose(cooling), undefined);
-});
+t.test(
+  'targets are chosen by capacity, then the lowest order, then the fewest open requests relative to weight',
+  async (t) => {
+    const choose = (...targets: Target[]) => nameOf(chosen(targets, {}, 0, () => 0.5));
+    t.equal(choose(target('later', { order: 2 }), target('first', { open: 5 })), 'first');
+    t.equal(choose(target('busy', { open: 3 }), target('heavy', { open: 5, weight: 2 })), 'heavy');
+    t.equal(choose(target('full', { open: 10 }), target('later', { order: 2, open: 1 })), 'later');
+    t.equal(
+      choose(target('full', { open: 10 })),
+      'full',
+      'if every target is full, the request waits for a connection',
+    );
+    const cooling = target('cooling');
+    cooling.health.pauseFor(1000, 0);
+    t.equal(choose(cooling, target('later', { order: 2 })), 'later');
+    t.equal(choose(cooling), undefined);
+  },
+);
 
-t.test('the choice by weight, and by affinity', async (t) => {
+t.test('targets are chosen in proportion to their weight, and affinity is stable', async (t) => {
   const targets = [target('one'), target('three', { weight: 3 })];
   let state = 1;
-  /** Park and Miller's generator: the same numbers in every run. */
+  /** The Park–Miller generator returns the same numbers in every run. */
   const random = () => {
     state = (state * 48_271) % 2_147_483_647;
     return state / 2_147_483_647;
@@ -164,6 +181,6 @@ t.test('the choice by weight, and by affinity', async (t) => {
   for (let index = 0; index < 200; index += 1) {
     const before = nameOf(chosen(targets, { affinity: `c${index}` }, 0, random));
     const after = nameOf(chosen(others, { affinity: `c${index}` }, 0, random));
-    t.ok(after === before || after === 'new', 'a new target takes only what is its own');
+    t.ok(after === before || after === 'new', 'a conversation moves only to the new target');
   }
 });

@@ -1,4 +1,4 @@
-// Anthropic's Messages API as an upstream: what is sent, and what is made of the published answers.
+// Anthropic's Messages API as an upstream: requests, and the conversion of Anthropic's published sample responses.
 import t from 'tap';
 import { messagesDialect } from '../../../src/engines/dialects/messages.ts';
 import type { CompletionInput } from '../../../src/engines/types.ts';
@@ -33,7 +33,7 @@ const usage = {
   prompt_tokens_details: { cached_tokens: 52, cache_write_tokens: 20 },
 };
 
-t.test('a request says everything that the API can express', async (t) => {
+t.test('a request carries every field that the API supports', async (t) => {
   const { calls, url } = await wireServer(t, () => ({ body: anthropicMessage }));
   const input = {
     model: 'public',
@@ -130,7 +130,7 @@ t.test('a request says everything that the API can express', async (t) => {
 });
 
 t.test(
-  'an effort becomes adaptive thinking, without sampling; the limit of the model is required',
+  'reasoning_effort becomes adaptive thinking without sampling, and max_tokens defaults to the limit of the model',
   async (t) => {
     const { calls, url } = await wireServer(t, () => ({ body: anthropicMessage }));
     const engine = engineOf(url);
@@ -147,7 +147,7 @@ t.test(
   },
 );
 
-t.test('a model that must call a tool does not think first, which Anthropic rejects', async (t) => {
+t.test('a forced tool call disables thinking, because Anthropic rejects the combination', async (t) => {
   const { calls, url } = await wireServer(t, () => ({ body: anthropicMessage }));
   const tools = [{ type: 'function', function: { name: 'f' } }];
   for (const choice of ['required', { type: 'function', function: { name: 'f' } }, 'auto'])
@@ -165,7 +165,7 @@ t.test('a model that must call a tool does not think first, which Anthropic reje
   );
 });
 
-t.test('the whole answer and its stream are the same', async (t) => {
+t.test('a whole reply and a streamed reply have the same content', async (t) => {
   const { url } = await wireServer(t, ({ body }) => ({
     body: body.stream ? eventText(anthropicEvents) : anthropicMessage,
   }));
@@ -218,7 +218,7 @@ t.test('the whole answer and its stream are the same', async (t) => {
   t.match(chunks.at(-1)?.usage, usage);
 });
 
-t.test('a stream that ends early is an error, wherever it is cut', async (t) => {
+t.test('a stream that ends early is upstreamError, wherever it is cut', async (t) => {
   let events: typeof anthropicEvents = [];
   const { url } = await wireServer(t, () => ({ body: eventText(events) }));
   const engine = engineOf(url);
@@ -226,7 +226,7 @@ t.test('a stream that ends early is an error, wherever it is cut', async (t) => 
   for (let length = 0; length < anthropicEvents.length; length += 1) {
     for (const end of [[], [overloaded]]) {
       events = [...anthropicEvents.slice(0, length), ...end];
-      // After the reason that it stopped, an answer is whole, although the last event is missing.
+      // After the stop reason, a reply is complete, even if the last event is missing.
       const isWhole = length === anthropicEvents.length - 1;
       const outcome = collect(engine.stream(asking('Hi', { model: 'public', stream: true }), never()));
       if (isWhole && end.length === 0) await outcome;
@@ -235,7 +235,7 @@ t.test('a stream that ends early is an error, wherever it is cut', async (t) => 
   }
 });
 
-t.test('errors are those of the contract', async (t) => {
+t.test("Anthropic's errors map to the contract's codes", async (t) => {
   let answer: { status: number; type: string; message: string } = { status: 0, type: '', message: '' };
   const { url } = await wireServer(t, () => ({
     status: answer.status,
@@ -258,7 +258,7 @@ t.test('errors are those of the contract', async (t) => {
   ]);
 });
 
-t.test('what cannot be expressed is refused, and named', async (t) => {
+t.test('a field that Anthropic does not support is rejected by name', async (t) => {
   const { calls, url } = await wireServer(t, () => ({ body: anthropicMessage }));
   const engine = engineOf(url);
   t.throws(() => engine.check?.({ model: 'public', n: 2 }), {

@@ -1,4 +1,4 @@
-// The table of APIs that the upstreams file is checked with says what the dialects do.
+// The table of APIs that validates the upstreams file matches the dialects.
 import t from 'tap';
 import { dialects } from '../../../src/engines/dialects/index.ts';
 import { bearer } from '../../../src/engines/upstream/transport.ts';
@@ -7,7 +7,7 @@ import { apis, dialectKinds } from '../../../src/upstreams/schema.ts';
 const KEY = 'a-key';
 
 for (const kind of dialectKinds)
-  t.test(`${kind}: its path, and the only header with the key`, async (t) => {
+  t.test(`${kind}: the table has its path, and the only header with the key`, async (t) => {
     const { keyHeaders = bearer, path } = dialects[kind];
     t.equal(path, apis[kind].path);
     const withKey = Object.entries(keyHeaders(KEY)).filter(([, value]) => value.includes(KEY));

@@ -1,4 +1,4 @@
-// OpenAI's Responses API as an upstream: what is sent, and what is made of the published answers.
+// OpenAI's Responses API as an upstream: requests, and the conversion of OpenAI's published sample responses.
 import t from 'tap';
 import { responsesDialect } from '../../../src/engines/dialects/responses.ts';
 import type { CompletionInput } from '../../../src/engines/types.ts';
@@ -33,7 +33,7 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 64 },
 };
 
-t.test('a request says everything that the API can express', async (t) => {
+t.test('a request carries every field that the API supports', async (t) => {
   const { calls, url } = await wireServer(t, () => ({ body: openaiResponse }));
   const input = {
     model: 'public',
@@ -106,7 +106,7 @@ t.test('a request says everything that the API can express', async (t) => {
   });
 });
 
-t.test('encrypted reasoning is requested until the upstream rejects it', async (t) => {
+t.test('requests ask for encrypted reasoning until the upstream rejects it', async (t) => {
   const { calls, url } = await wireServer(t, ({ body }) =>
     body.include === undefined
       ? { body: openaiResponse }
@@ -131,7 +131,7 @@ t.test('encrypted reasoning is requested until the upstream rejects it', async (
   );
 });
 
-t.test('the whole answer and its stream are the same', async (t) => {
+t.test('a whole reply and a streamed reply have the same content', async (t) => {
   const { url } = await wireServer(t, ({ body }) => ({
     body: body.stream ? eventText(openaiEvents) : openaiResponse,
   }));
@@ -185,7 +185,7 @@ t.test('the whole answer and its stream are the same', async (t) => {
   t.match(chunks.at(-1)?.usage, usage);
 });
 
-t.test('items that a server sends only as a whole are read', async (t) => {
+t.test('a server may send only complete items, without deltas', async (t) => {
   const whole = openaiEvents.filter(({ type }) => /created|output_item\.done|completed/.test(type));
   const { url } = await wireServer(t, () => ({ body: eventText(whole) }));
   const chunks = await collect(
@@ -206,7 +206,7 @@ t.test('items that a server sends only as a whole are read', async (t) => {
   );
 });
 
-t.test('a stream that ends early is an error, wherever it is cut', async (t) => {
+t.test('a stream that ends early is upstreamError, wherever it is cut', async (t) => {
   let events: typeof openaiEvents = [];
   const { url } = await wireServer(t, () => ({ body: eventText(events) }));
   const engine = engineOf(url);
@@ -224,7 +224,7 @@ t.test('a stream that ends early is an error, wherever it is cut', async (t) => 
   }
 });
 
-t.test('a failure that is the fault of the request says so', async (t) => {
+t.test('a failure that the request causes is invalidRequest with its reason', async (t) => {
   const error = { code: 'context_length_exceeded', message: 'Your input exceeds the context window.' };
   const response = { status: 'failed', output: [], error };
   const { url } = await wireServer(t, () => ({ body: eventText([{ type: 'response.failed', response }]) }));

@@ -8,10 +8,10 @@ import { asking, chatEngine, collect, eventually, never } from '../../support/up
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.beforeEach(() => upstream.reset());
-/** No timeout of its own ends a call before the test does. */
+/** The timeouts are too long to end a request before the test does. */
 const chat = chatEngine(upstream.url, { firstByteTimeoutMs: 120_000, idleTimeoutMs: 120_000 });
 const MIB = 1024 * 1024;
-/** Ever more, as fast as it is read. */
+/** An upstream that sends as fast as its client reads. */
 const flood = 'chunks=1000000,chunkSize=1000';
 const iterate = (user: string, signal = never(), engine = chat) =>
   engine.stream(asking('Go', { user }), signal)[Symbol.asyncIterator]();
@@ -19,24 +19,24 @@ const iterate = (user: string, signal = never(), engine = chat) =>
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What is in use, in KiB. */
+/** The memory in use, in KiB. */
 function memory(): number {
   collectGarbage();
   const { external, heapUsed } = process.memoryUsage();
   return (external + heapUsed) / 1024;
 }
 
-/** The time from now until the upstream loses its only call. The contract allows a second. */
+/** Resolves with the time until the upstream's only request is aborted. The contract allows one second. */
 async function untilAborted(): Promise<number> {
   const at = Date.now();
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
   return ((await upstream.onlyCall()).abortedAt as number) - at;
 }
 
-/** Waits until the upstream has sent nothing more for half a second. Returns how much it has sent. */
+/** Waits until the upstream has sent nothing for half a second. Returns the number of bytes sent. */
 async function standstill(): Promise<number> {
   let sent = -1;
-  await eventually('the upstream stands still', async () => {
+  await eventually('the upstream stops sending', async () => {
     const before = sent;
     await pause(500);
     sent = (await upstream.calls()).bytes;
@@ -45,18 +45,21 @@ async function standstill(): Promise<number> {
   return sent;
 }
 
-t.test('a consumer that does not pull stops the upstream, in bounded memory, and can go on', async (t) => {
-  const chunks = iterate(flood);
-  await chunks.next();
-  const sent = await standstill();
-  t.ok(sent < 16 * MIB, `kernel buffers at most: ${sent / MIB} MiB`);
+t.test(
+  'a consumer that stops reading pauses the upstream within bounded memory, and can resume',
+  async (t) => {
+    const chunks = iterate(flood);
+    await chunks.next();
+    const sent = await standstill();
+    t.ok(sent < 16 * MIB, `only kernel buffers fill up: ${sent / MIB} MiB`);
 
-  for (let pulled = 0; pulled < 20_000; pulled += 1) await chunks.next();
-  t.ok((await upstream.calls()).bytes > 20 * MIB, 'and goes on');
-  await chunks.return?.();
-});
+    for (let pulled = 0; pulled < 20_000; pulled += 1) await chunks.next();
+    t.ok((await upstream.calls()).bytes > 20 * MIB, 'the stream resumes');
+    await chunks.return?.();
+  },
+);
 
-t.test('50 consumers that never pull: less than 200 KiB each', async (t) => {
+t.test('50 consumers that stop reading use less than 200 KiB each', async (t) => {
   const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 120_000 });
   const before = memory();
   const streams = Array.from({ length: 50 }, () => iterate(flood, never(), engine));
@@ -65,10 +68,10 @@ t.test('50 consumers that never pull: less than 200 KiB each', async (t) => {
   const grown = (memory() - before) / streams.length;
   t.ok(grown < 200, `${Math.round(grown)} KiB`);
   await Promise.all(streams.map((chunks) => chunks.return?.()));
-  await eventually('all aborted', async () => (await upstream.calls()).open === 0);
+  await eventually('all upstream requests are aborted', async () => (await upstream.calls()).open === 0);
 });
 
-t.test("a consumer that is slower than the idle timeout is not the upstream's silence", async (t) => {
+t.test('a consumer that pauses for longer than the idle timeout does not trigger it', async (t) => {
   const engine = chatEngine(upstream.url, { idleTimeoutMs: 1000 });
   const chunks = iterate(flood, never(), engine);
   for (let round = 0; round < 3; round += 1) {
@@ -79,12 +82,12 @@ t.test("a consumer that is slower than the idle timeout is not the upstream's si
   await chunks.return?.();
 });
 
-t.test('breaking out of the loop destroys the connection at once', async (t) => {
+t.test('breaking out of the loop closes the connection immediately', async (t) => {
   for await (const _ of chat.stream(asking('Go', { user: 'chunks=1000,chunkIntervalMs=20' }), never())) break;
   t.ok((await untilAborted()) < 1000);
 });
 
-t.test('return() while the upstream is silent does not wait for it', async (t) => {
+t.test('return() does not wait for a silent upstream', async (t) => {
   const chunks = iterate('chunks=5,fault=stall,faultAfter=1');
   await chunks.next();
   await chunks.next();
@@ -99,7 +102,7 @@ t.test('return() while the upstream is silent does not wait for it', async (t) =
 });
 
 t.test(
-  'aborting the signal destroys the connection at once: while reading, and while nobody reads',
+  'aborting the signal closes the connection immediately, whether or not a read is pending',
   async (t) => {
     for (const user of ['chunks=1000,chunkIntervalMs=500', flood]) {
       await upstream.reset();
@@ -117,7 +120,7 @@ t.test(
   },
 );
 
-t.test('after an abort not even chunks that are here already come', async (t) => {
+t.test('an abort discards chunks that have already arrived', async (t) => {
   const gone = new AbortController();
   const chunks = iterate(flood, gone.signal);
   await chunks.next();
@@ -127,17 +130,17 @@ t.test('after an abort not even chunks that are here already come', async (t) =>
   await t.rejects(chunks.next(), { message: 'Left.' });
 });
 
-t.test('aborting before the upstream answered: nothing is left open', async (t) => {
+t.test('an abort before the upstream responds leaves no connection open', async (t) => {
   const gone = new AbortController();
   const chunks = iterate('fault=hang', gone.signal);
   const first = chunks.next();
-  await eventually('called', async () => (await upstream.calls()).chat === 1);
+  await eventually('the upstream receives the request', async () => (await upstream.calls()).chat === 1);
   gone.abort(new Error('Left.'));
   await t.rejects(first, { message: 'Left.' });
   t.ok((await untilAborted()) < 1000);
 });
 
-t.test('1,000 streams of 20 chunks a second: all whole, and none held up', async (t) => {
+t.test('1,000 concurrent streams of 20 chunks per second complete without delaying each other', async (t) => {
   const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 120_000, idleTimeoutMs: 120_000 });
   const startedAt = performance.now();
   const lengths = await Promise.all(
@@ -152,8 +155,8 @@ t.test('1,000 streams of 20 chunks a second: all whole, and none held up', async
     ),
   );
   const took = performance.now() - startedAt;
-  t.same(new Set(lengths), new Set([43]), 'role, 40 chunks, finish, usage');
-  // One after another they would take 2,000 s.
+  t.same(new Set(lengths), new Set([43]), 'the role, 40 chunks, the finish reason, and usage');
+  // One after another, they would take 2,000 s.
   t.ok(took < 100_000, `${Math.round(took)} ms for 2,000`);
   const { aborted, open } = await upstream.calls();
   t.same({ aborted, open }, { aborted: 0, open: 0 });

@@ -8,7 +8,7 @@ t.teardown(() => upstream.stop());
 t.beforeEach(() => upstream.reset());
 const chat = chatEngine(upstream.url);
 
-/** Reads until it fails. */
+/** Reads a stream until it fails. */
 async function broken(fields = {}, engine = chat): Promise<{ chunks: CompletionChunk[]; code: string }> {
   const chunks: CompletionChunk[] = [];
   const error = await failure(
@@ -20,7 +20,7 @@ async function broken(fields = {}, engine = chat): Promise<{ chunks: CompletionC
   return { chunks, code: error.code };
 }
 
-t.test('a stream that breaks is upstreamError after what came', async (t) => {
+t.test('a broken stream delivers the chunks that arrived, then upstreamError', async (t) => {
   for (const fault of ['truncate', 'cut', 'error-event', 'bad-event'] as const) {
     await upstream.configure({ fault, faultAfter: 3, chunkIntervalMs: 10 });
     const { chunks, code } = await broken();
@@ -28,13 +28,13 @@ t.test('a stream that breaks is upstreamError after what came', async (t) => {
     t.equal(textOf(chunks), 'You said: one', fault);
     t.notOk(
       chunks.some(({ usage }) => usage),
-      'without usage',
+      'no chunk has usage',
     );
   }
 });
 
 t.test(
-  'a stream that ends with one of its choices unfinished, or without any, is upstreamError; too few are invalidRequest',
+  'a stream with an unfinished choice or without choices is upstreamError, and one with too few choices is invalidRequest',
   async (t) => {
     const event = (index: number, finish: string | null) =>
       JSON.stringify({ choices: [{ index, delta: { content: 'x' }, finish_reason: finish }] });
@@ -51,34 +51,38 @@ t.test(
     ];
     for (const [events, n, code = 'upstreamError'] of streams) {
       await upstream.configure({ events });
-      // Another engine each time: this one remembers.
+      // An engine remembers too few choices, so each case has a new engine.
       t.equal((await broken({ n }, chatEngine(upstream.url))).code, code, events.join(' '));
     }
   },
 );
 
-t.test('a stream that is given up for what it says is not left open', async () => {
+t.test('an invalid event closes the upstream connection', async () => {
   await upstream.configure({ fault: 'bad-event' });
   await broken();
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1, 500);
+  await eventually(
+    'the upstream request is aborted',
+    async () => (await upstream.calls()).aborted === 1,
+    500,
+  );
 });
 
-t.test('an error as the first event: upstreamError before any chunk', async (t) => {
+t.test('an error as the first event is upstreamError before any chunk', async (t) => {
   await upstream.configure({ fault: 'error-body' });
   t.same(await broken(), { chunks: [], code: 'upstreamError' });
 });
 
-t.test('silence between chunks: upstreamTimeout, and the connection is given up', async (t) => {
+t.test('silence between chunks is upstreamTimeout, and closes the connection', async (t) => {
   await upstream.configure({ fault: 'stall', faultAfter: 2 });
   const { chunks, code } = await broken({}, chatEngine(upstream.url, { idleTimeoutMs: 150 }));
   t.equal(code, 'upstreamTimeout');
   t.equal(textOf(chunks), 'You said:');
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
 });
 
-t.test('an event that does not end: upstreamError, in bounded memory', async (t) => {
+t.test('an endless event is upstreamError within bounded memory', async (t) => {
   await upstream.configure({ fault: 'giant' });
   t.equal((await broken()).code, 'upstreamError');
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
   t.ok((await upstream.calls()).bytes < 64 * 1024 * 1024);
 });

@@ -16,7 +16,7 @@ const mapped = chatEngine(upstream.url, {
   },
 });
 
-t.test('an answer is an OpenAI completion, with what the upstream says beyond', async (t) => {
+t.test("a response is an OpenAI completion, including the upstream's additional fields", async (t) => {
   const completion = await chat.complete(asking('Hello there'), never());
   fits('Completion', completion);
   t.match(completion, {
@@ -43,7 +43,7 @@ t.test('an answer is an OpenAI completion, with what the upstream says beyond', 
   });
 });
 
-t.test("the client's body arrives untouched but for the model", async (t) => {
+t.test("the upstream receives the client's body unchanged except for the model", async (t) => {
   const body = {
     model: 'fast',
     messages: [
@@ -76,10 +76,10 @@ t.test("the client's body arrives untouched but for the model", async (t) => {
   const completion = await mapped.complete(body, never());
   const call = await upstream.onlyCall();
   t.same(call.body, { ...body, model: 'org/tiny-1' });
-  t.equal(completion.model, 'fast', 'and the answer bears the public name');
+  t.equal(completion.model, 'fast', 'the response has the public name of the model');
 });
 
-t.test('nothing of the client but its body arrives', async (t) => {
+t.test('upstream requests have a fixed set of headers', async (t) => {
   await chat.complete(asking('Hello'), never());
   t.same(Object.keys((await upstream.onlyCall()).headers).sort(), [
     'accept',
@@ -92,7 +92,7 @@ t.test('nothing of the client but its body arrives', async (t) => {
   ]);
 });
 
-t.test('whatever a server leaves out is there', async (t) => {
+t.test('fields that the upstream omits are filled in', async (t) => {
   await upstream.configure({ bare: true, usage: 'never' });
   const completion = await chat.complete(asking('Hello there'), never());
   fits('Completion', completion);
@@ -102,7 +102,7 @@ t.test('whatever a server leaves out is there', async (t) => {
   t.match(completion.choices[0], { message: { refusal: null }, logprobs: null });
 });
 
-t.test('usage that is missing or zero is estimated: a token for four characters, rounded up', async (t) => {
+t.test('missing or zero usage is estimated as one token per four characters, rounded up', async (t) => {
   for (const usage of ['never', 'zero'] as const) {
     await upstream.configure({ usage });
     const { usage: estimated } = await chat.complete(asking('Hello there'), never());
@@ -111,7 +111,7 @@ t.test('usage that is missing or zero is estimated: a token for four characters,
   }
 });
 
-t.test('oddities of servers are put right', async (t) => {
+t.test('nonstandard values are normalized', async (t) => {
   await upstream.configure({
     completion: {
       id: 17,
@@ -155,7 +155,7 @@ t.test('oddities of servers are put right', async (t) => {
   });
 });
 
-t.test('tools make the round trip', async (t) => {
+t.test('tool calls and their results round-trip', async (t) => {
   const tools = [
     {
       type: 'function',
@@ -184,7 +184,7 @@ t.test('tools make the round trip', async (t) => {
   t.equal(second.choices[0]?.message.content, 'The tool says: Sunny.');
 });
 
-t.test('several choices, formats and log probabilities pass through', async (t) => {
+t.test('multiple choices, response formats, and log probabilities pass through', async (t) => {
   const completion = await chat.complete(
     asking('Hi', { n: 3, logprobs: true, response_format: { type: 'json_object' } }),
     never(),
@@ -198,25 +198,22 @@ t.test('several choices, formats and log probabilities pass through', async (t) 
   t.match(completion.choices[0]?.logprobs, { content: [{ logprob: -0.5 }] });
 });
 
-t.test(
-  'fewer choices than were asked for and charged: invalidRequest for n; more are not delivered',
-  async (t) => {
-    const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' };
-    await upstream.configure({ completion: { choices: [choice] } });
-    const error = await failure(chat.complete(asking('Hi', { n: 2 }), never()));
-    t.equal(error.code, 'invalidRequest');
-    t.equal(error.options.param, 'n');
-    await upstream.configure({ completion: { choices: [choice, choice] } });
-    t.equal((await chat.complete(asking('Hi'), never())).choices.length, 1);
-  },
-);
+t.test('fewer choices than requested are invalidRequest for n, and extra choices are dropped', async (t) => {
+  const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' };
+  await upstream.configure({ completion: { choices: [choice] } });
+  const error = await failure(chat.complete(asking('Hi', { n: 2 }), never()));
+  t.equal(error.code, 'invalidRequest');
+  t.equal(error.options.param, 'n');
+  await upstream.configure({ completion: { choices: [choice, choice] } });
+  t.equal((await chat.complete(asking('Hi'), never())).choices.length, 1);
+});
 
-t.test('bytes that are no UTF-8 become U+FFFD', async (t) => {
+t.test('invalid UTF-8 becomes U+FFFD', async (t) => {
   await upstream.configure({ fault: 'invalid-utf8' });
   t.equal((await chat.complete(asking('Hi'), never())).choices[0]?.message.content, '\ufffd\ufffd');
 });
 
-t.test('what the client set to be streamed is not where it asks for the whole', async (t) => {
+t.test('a request for a whole completion is sent with stream: false', async (t) => {
   await chat.complete(asking('Hello', { stream: true }), never());
   t.match((await upstream.onlyCall()).body, { stream: false });
 });

@@ -1,4 +1,4 @@
-// Reliability test 61: JSON of an upstream that nests or counts without end is its error, and breaks nothing here.
+// Reliability test 61: deeply nested or oversized JSON from an upstream is upstreamError, and does not harm the service.
 import t from 'tap';
 import { startTestService } from '../../support/service.ts';
 import { startUpstream } from '../../support/upstream/client.ts';
@@ -10,7 +10,7 @@ const nested = (depth: number): unknown => {
 };
 const nestedText = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repeat(depth / 2)}`;
 
-t.test('61 nesting in answers, chunks, lists, results and refusals of an upstream → 502', async (t) => {
+t.test('61 deep nesting in responses, chunks, lists, results, and errors of an upstream → 502', async (t) => {
   const upstream = await startUpstream({});
   t.teardown(() => upstream.stop());
   const { client } = await startTestService(t, 'postgres', {
@@ -26,9 +26,9 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hi', extra }, finish_reason: 'stop' }],
   });
 
-  // What the control endpoint can carry to the test upstream: its own JSON overflows beyond.
+  // The test upstream's control endpoint cannot carry deeper nesting: its own JSON would overflow.
   for (const depth of [200, 2500]) {
-    await t.test(`whole answers, ${depth} levels`, async (t) => {
+    await t.test(`whole responses, ${depth} levels`, async (t) => {
       await upstream.configure({
         completion: message(nested(depth)),
         images: { data: [{ b64_json: nested(depth) }] },
@@ -59,14 +59,14 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
     });
   }
 
-  await t.test('what nests as tools do is passed on', async (t) => {
+  await t.test('nesting as deep as that of tools passes through', async (t) => {
     await upstream.configure({ completion: message(nested(60)) });
     const answer = await client.post('/chat/completions', { messages }, { cookie });
     t.equal(answer.status, 200);
     t.same(answer.body.choices[0].message.extra, nested(60));
   });
 
-  await t.test('brackets within strings do not nest', async (t) => {
+  await t.test('brackets within strings do not count as nesting', async (t) => {
     const content = '[{"\\'.repeat(500);
     await upstream.configure({
       completion: { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] },
@@ -75,7 +75,7 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
     t.equal(answer.body.choices[0].message.content, content);
   });
 
-  await t.test('more values than an answer needs → 502', async (t) => {
+  await t.test('too many values → 502', async (t) => {
     const objects = Array(500_000).fill({});
     await upstream.configure({
       completion: message(objects),
@@ -91,7 +91,7 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
     );
   });
 
-  await t.test('nothing of what failed was charged', async (t) => {
+  await t.test('failed requests are not charged', async (t) => {
     const { body } = await client.get('/usage', { cookie });
     t.match(body.used, { chat: 2, images: 0, search: 0, embeddings: 0 });
   });

@@ -1,4 +1,4 @@
-// Reliability test 59: what an upstream can send without end beside an answer.
+// Reliability test 59: endless data from an upstream.
 import { createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { Bodies } from '../../../src/engines/upstream/bodies.ts';
@@ -20,22 +20,22 @@ const MIB = 1024 * 1024;
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.beforeEach(() => upstream.reset());
-/** Slow machines need their time to read what is too much. */
+/** Slow machines need time to read up to the size limits. */
 const patient = { firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000 };
 const chat = chatEngine(upstream.url, patient);
 
 for (const fault of ['giant', 'comments', 'empty-chunks'] as const) {
-  t.test(`a stream of ${fault} without end is given up, and the connection closed`, async (t) => {
+  t.test(`an endless stream (${fault}) is upstreamError, and closes the connection`, async (t) => {
     await upstream.configure({ fault });
     const error = await failure(collect(chat.stream(asking('Hi'), never())));
     t.equal(error.code, 'upstreamError');
-    await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+    await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
     const { bytes } = await upstream.calls();
-    t.ok(bytes < 64 * MIB, `${(bytes / MIB).toFixed(1)} MiB were made`);
+    t.ok(bytes < 64 * MIB, `the upstream sent ${(bytes / MIB).toFixed(1)} MiB`);
   });
 }
 
-t.test('whole answers without end are given up: chat, images, search, models', async (t) => {
+t.test('endless whole responses are upstreamError: chat, images, search, models', async (t) => {
   await upstream.configure({ fault: 'members' });
   const images = createUpstreamImages({ url: upstream.url, apiKey: KEY, ...patient });
   const search = createUpstreamSearch({ url: upstream.searchUrl, ...patient });
@@ -50,7 +50,7 @@ t.test('whole answers without end are given up: chat, images, search, models', a
     const error = await failure(ask());
     t.equal(error.code, 'upstreamError');
     const { bytes } = await upstream.calls();
-    t.ok(bytes < (most + 24) * MIB, `${(bytes / MIB).toFixed(1)} MiB of ${most} were made`);
+    t.ok(bytes < (most + 24) * MIB, `the upstream sent ${(bytes / MIB).toFixed(1)} MiB, limit ${most}`);
   }
 });
 
@@ -60,7 +60,7 @@ t.test('headers of 1 MiB → upstreamError', async (t) => {
   t.equal((await failure(collect(chat.stream(asking('Hi'), never())))).code, 'upstreamError');
 });
 
-/** A server that sends an answer's head and then a block again and again, for as long as it is read. */
+/** Starts a server that sends the head of a response, then repeats a block for as long as the client reads. */
 async function pouring(t: Test, type: string, block: string | Buffer): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -83,7 +83,7 @@ async function pouring(t: Test, type: string, block: string | Buffer): Promise<s
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-t.test('an answer in pieces of one byte takes the memory of its bytes', async (t) => {
+t.test('a response in chunks of one byte uses less than 200 MiB of memory', async (t) => {
   const url = await pouring(t, 'application/json', '1\r\n"\r\n'.repeat(10_000));
   const before = process.memoryUsage().rss;
   let most = 0;
@@ -98,7 +98,7 @@ t.test('an answer in pieces of one byte takes the memory of its bytes', async (t
   t.ok(most < 200 * MIB, `${(most / MIB).toFixed(0)} MiB`);
 });
 
-t.test('a stream of carriage returns is given up in linear time', async (t) => {
+t.test('an endless stream of carriage returns is upstreamError in linear time', async (t) => {
   const line = ':\r'.repeat(16_000);
   const url = await pouring(t, 'text/event-stream', `${line.length.toString(16)}\r\n${line}\r\n`);
   const startedAt = process.cpuUsage();
@@ -108,36 +108,39 @@ t.test('a stream of carriage returns is given up in linear time', async (t) => {
   t.ok(user < 10_000_000, `${(user / 1e6).toFixed(1)} s of CPU`);
 });
 
-t.test('events whose lines end in CR, CRLF or LF, cut anywhere, are read alike', async (t) => {
-  for (const end of ['\r', '\r\n', '\n']) {
-    const chunk = (content: string, finish: string | null) =>
-      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}${end}${end}`;
-    const text = `${chunk('a', null)}: comment${end}${end}${chunk('b', 'stop')}data: [DONE]${end}${end}`;
-    const framed = [...text].map((byte) => `1\r\n${byte}\r\n`).join('');
-    const server = createServer((socket) =>
-      socket.once('data', () => {
-        socket.write(
-          'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
-        );
-        socket.end(`${framed}0\r\n\r\n`);
-      }),
-    );
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => server.close());
-    const engine = chatEngine(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
-    const chunks = await collect(engine.stream(asking('Hi'), never()));
-    t.equal(
-      chunks
-        .flatMap(({ choices }) => choices)
-        .map(({ delta }) => delta.content)
-        .join(''),
-      'ab',
-      JSON.stringify(end),
-    );
-  }
-});
+t.test(
+  'events are parsed with CR, CRLF, or LF line endings, even if each byte arrives separately',
+  async (t) => {
+    for (const end of ['\r', '\r\n', '\n']) {
+      const chunk = (content: string, finish: string | null) =>
+        `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}${end}${end}`;
+      const text = `${chunk('a', null)}: comment${end}${end}${chunk('b', 'stop')}data: [DONE]${end}${end}`;
+      const framed = [...text].map((byte) => `1\r\n${byte}\r\n`).join('');
+      const server = createServer((socket) =>
+        socket.once('data', () => {
+          socket.write(
+            'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
+          );
+          socket.end(`${framed}0\r\n\r\n`);
+        }),
+      );
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      t.teardown(() => server.close());
+      const engine = chatEngine(`http://127.0.0.1:${(server.address() as { port: number }).port}`);
+      const chunks = await collect(engine.stream(asking('Hi'), never()));
+      t.equal(
+        chunks
+          .flatMap(({ choices }) => choices)
+          .map(({ delta }) => delta.content)
+          .join(''),
+        'ab',
+        JSON.stringify(end),
+      );
+    }
+  },
+);
 
-t.test('the whole answers of an upstream share a budget: beyond it, overloaded', async (t) => {
+t.test('whole responses share a memory budget, and a response beyond it is overloaded', async (t) => {
   const bodies = new Bodies(100);
   const reading = (pieces: number) => ({
     aborted: false,
@@ -156,51 +159,65 @@ t.test('the whole answers of an upstream share a budget: beyond it, overloaded',
   t.ok(second.aborted);
 });
 
-t.test('connections: so many at once, as many wait in order, the rest is overloaded', async (t) => {
-  const connections = new Connections(2);
-  const [first, second] = [await connections.take(never(), 1000), await connections.take(never(), 1000)];
-  const order: string[] = [];
-  const gone = new AbortController();
-  const leaving = connections.take(gone.signal, 1000);
-  const third = connections.take(never(), 1000).then((release) => {
-    order.push('third');
-    return release;
-  });
-  await t.rejects(connections.take(never(), 1000), { code: 'overloaded', statusCode: 503 });
-  gone.abort(new Error('The client disconnected.'));
-  await t.rejects(leaving, { message: 'The client disconnected.' });
-  const fourth = connections.take(never(), 1000).then((release) => {
-    order.push('fourth');
-    return release;
-  });
-  first();
-  (await third)();
-  (await fourth)();
-  t.same(order, ['third', 'fourth']);
-  second();
-  const both = [await connections.take(never(), 1), await connections.take(never(), 1)];
-  await t.rejects(connections.take(never(), 20), { code: 'overloaded' }, 'who waits too long is told so');
-  for (const release of both) release();
-});
+t.test(
+  'connections are limited, as many requests queue in order, and any others are overloaded',
+  async (t) => {
+    const connections = new Connections(2);
+    const [first, second] = [await connections.take(never(), 1000), await connections.take(never(), 1000)];
+    const order: string[] = [];
+    const gone = new AbortController();
+    const leaving = connections.take(gone.signal, 1000);
+    const third = connections.take(never(), 1000).then((release) => {
+      order.push('third');
+      return release;
+    });
+    await t.rejects(connections.take(never(), 1000), { code: 'overloaded', statusCode: 503 });
+    gone.abort(new Error('The client disconnected.'));
+    await t.rejects(leaving, { message: 'The client disconnected.' });
+    const fourth = connections.take(never(), 1000).then((release) => {
+      order.push('fourth');
+      return release;
+    });
+    first();
+    (await third)();
+    (await fourth)();
+    t.same(order, ['third', 'fourth']);
+    second();
+    const both = [await connections.take(never(), 1), await connections.take(never(), 1)];
+    await t.rejects(
+      connections.take(never(), 20),
+      { code: 'overloaded' },
+      'a request that waits too long is overloaded',
+    );
+    for (const release of both) release();
+  },
+);
 
-t.test('a slow upstream gets no more requests at once than its connections, streams included', async (t) => {
-  await upstream.configure({ chunks: 5, chunkIntervalMs: 50, headersDelayMs: 200 });
-  const engine = chatEngine(upstream.url, { ...patient, connections: 3 });
-  const outcomes = Array.from({ length: 9 }, (_, n) =>
-    (n % 2 ? engine.complete(asking('Hi'), never()) : collect(engine.stream(asking('Hi'), never()))).then(
-      () => 'answered',
-      (error) => error.code,
-    ),
-  );
-  let most = 0;
-  const timer = setInterval(async () => {
-    most = Math.max(most, (await upstream.calls()).open);
-  }, 20);
-  const all = await Promise.all(outcomes);
-  clearInterval(timer);
-  t.equal(all.filter((outcome) => outcome === 'answered').length, 6, 'three at once, three after them');
-  t.equal(all.filter((outcome) => outcome === 'overloaded').length, 3);
-  t.ok(most <= 3, `${most} at once`);
-  await upstream.configure({});
-  await engine.complete(asking('Hi'), never());
-});
+t.test(
+  'a slow upstream gets no more concurrent requests than its connections, including streams',
+  async (t) => {
+    await upstream.configure({ chunks: 5, chunkIntervalMs: 50, headersDelayMs: 200 });
+    const engine = chatEngine(upstream.url, { ...patient, connections: 3 });
+    const outcomes = Array.from({ length: 9 }, (_, n) =>
+      (n % 2 ? engine.complete(asking('Hi'), never()) : collect(engine.stream(asking('Hi'), never()))).then(
+        () => 'answered',
+        (error) => error.code,
+      ),
+    );
+    let most = 0;
+    const timer = setInterval(async () => {
+      most = Math.max(most, (await upstream.calls()).open);
+    }, 20);
+    const all = await Promise.all(outcomes);
+    clearInterval(timer);
+    t.equal(
+      all.filter((outcome) => outcome === 'answered').length,
+      6,
+      'three run concurrently, and three wait',
+    );
+    t.equal(all.filter((outcome) => outcome === 'overloaded').length, 3);
+    t.ok(most <= 3, `${most} concurrent requests`);
+    await upstream.configure({});
+    await engine.complete(asking('Hi'), never());
+  },
+);

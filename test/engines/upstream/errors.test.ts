@@ -10,7 +10,7 @@ const refused = async (settings: Parameters<typeof upstream.configure>[0], field
   return failure(chat.complete(asking('Hello', fields), never()));
 };
 
-t.test('400, 413 and 422 are invalidRequest, in our words', async (t) => {
+t.test("400, 413, and 422 are invalidRequest with Parley's own message", async (t) => {
   for (const status of [400, 413, 422]) {
     const error = await refused({ status, message: 'Bad, bad.' });
     t.equal(error.code, 'invalidRequest', `${status}`);
@@ -19,7 +19,7 @@ t.test('400, 413 and 422 are invalidRequest, in our words', async (t) => {
   }
 });
 
-t.test('a reason from the list is passed on with its sentence', async (t) => {
+t.test('a known reason is passed on with a message', async (t) => {
   for (const code of [
     'context_length_exceeded',
     'invalid_image_format',
@@ -33,7 +33,7 @@ t.test('a reason from the list is passed on with its sentence', async (t) => {
   }
 });
 
-t.test('a reason that is not on the list is not passed on', async (t) => {
+t.test('an unknown reason is not passed on', async (t) => {
   for (const code of ['secret_reason', 'constructor', '__proto__']) {
     const error = await refused({ status: 400, code });
     t.equal(error.code, 'invalidRequest');
@@ -41,7 +41,7 @@ t.test('a reason that is not on the list is not passed on', async (t) => {
   }
 });
 
-t.test('servers without codes: a conversation that is too long is recognised', async (t) => {
+t.test('a message without a code is recognized as context_length_exceeded', async (t) => {
   const sentences = [
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
     'the request exceeds the available context size, try increasing it',
@@ -54,7 +54,7 @@ t.test('servers without codes: a conversation that is too long is recognised', a
   }
 });
 
-t.test('a limit of the answer that is too high is told from a conversation that is too long', async (t) => {
+t.test('an excessive output limit is distinguished from a conversation that is too long', async (t) => {
   const both = [
     'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
     "'max_tokens' or 'max_completion_tokens' is too large: 10000. This model's maximum context length is 4096 tokens and your request has 20 input tokens (10000 > 4096 - 20).",
@@ -72,7 +72,7 @@ t.test('a limit of the answer that is too high is told from a conversation that 
   t.equal(error.message, 'The request allows more output tokens than the model can write. Allow fewer.');
 });
 
-t.test('the field at fault is named where the client sent it, and only then', async (t) => {
+t.test('param names the invalid field only if the client sent it', async (t) => {
   const named = await refused(
     { status: 400, code: 'unsupported_value', param: 'temperature' },
     { temperature: 1.5 },
@@ -85,7 +85,7 @@ t.test('the field at fault is named where the client sent it, and only then', as
   t.equal(foreign.options.param, undefined);
 });
 
-t.test("401 and 403 are upstreamError: the key is ours, not the client's", async (t) => {
+t.test("401 and 403 are upstreamError because the key is Parley's, not the client's", async (t) => {
   for (const status of [401, 403]) {
     const error = await refused({
       status,
@@ -96,13 +96,13 @@ t.test("401 and 403 are upstreamError: the key is ours, not the client's", async
     t.match(
       (error.options.cause as Error).message,
       new RegExp(`returned ${status}.*invalid_api_key`),
-      'the log tells which',
+      'the log has the status and the code',
     );
-    t.notMatch((error.options.cause as Error).message, /sk-upst/, 'nor the key half hidden');
+    t.notMatch((error.options.cause as Error).message, /sk-upst/, 'the log has no masked key');
   }
 });
 
-t.test('404 of a model is notFound for the model, of anything else upstreamError', async (t) => {
+t.test('404 for a model is notFound, and any other 404 is upstreamError', async (t) => {
   const coded = await refused({ status: 404, code: 'model_not_found' });
   t.equal(coded.code, 'notFound');
   t.equal(coded.options.param, 'model');
@@ -112,7 +112,7 @@ t.test('404 of a model is notFound for the model, of anything else upstreamError
   t.equal(other.code, 'upstreamError');
 });
 
-t.test("429 is overloaded, with the upstream's Retry-After from 1 to 60", async (t) => {
+t.test("429 is overloaded, with the upstream's Retry-After clamped from 1 to 60", async (t) => {
   const cases = {
     '7': '7',
     '0': '1',
@@ -141,14 +141,14 @@ t.test('every other status is upstreamError', async (t) => {
   }
 });
 
-t.test('a stream that is refused is the same error', async (t) => {
+t.test('a rejected stream gets the same error', async (t) => {
   await upstream.configure({ fault: 'status', status: 429, retryAfter: '9' });
   const error = await failure(chat.stream(asking('Hello'), never())[Symbol.asyncIterator]().next());
   t.equal(error.code, 'overloaded');
   t.same(error.headers, { 'retry-after': '9' });
 });
 
-t.test('answers that are none are upstreamError, and the log tells what they were', async (t) => {
+t.test('an invalid response is upstreamError, and the log describes it', async (t) => {
   const logged = {
     'bad-json': /not a JSON object: \d+ characters\.$/,
     'content-type': /Expected .* from the upstream, got text\/html/,

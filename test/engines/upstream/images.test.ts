@@ -11,7 +11,7 @@ const engine = (model?: string) => createUpstreamImages({ url: upstream.url, api
 const draw = (input: Partial<ImageInput> = {}, images = engine('painter')) =>
   images.generate({ prompt: 'A fox', ...input }, never());
 
-t.test('draws n images', async (t) => {
+t.test('the upstream generates n images', async (t) => {
   const images = await draw({ n: 3 });
   t.equal(images.length, 3);
   t.same(Object.keys(images[0] ?? {}), ['b64_json', 'revised_prompt']);
@@ -24,7 +24,7 @@ t.test('draws n images', async (t) => {
   t.equal((await draw()).length, 1);
 });
 
-t.test("OpenAI's fields pass through; the model is the configured one, the form always base64", async (t) => {
+t.test("OpenAI's fields pass through, with the configured model and always base64", async (t) => {
   await draw({ n: 1, size: '512x512', quality: 'high', user: 'u', model: 'theirs', response_format: 'url' });
   t.same((await upstream.onlyCall()).body, {
     prompt: 'A fox',
@@ -40,7 +40,7 @@ t.test("OpenAI's fields pass through; the model is the configured one, the form 
   t.same((await upstream.onlyCall()).body, { prompt: 'A fox', response_format: 'b64_json' });
 });
 
-t.test('gpt-image models are not asked for base64, which they refuse to be', async (t) => {
+t.test('response_format is not sent to gpt-image models, which reject it', async (t) => {
   for (const model of ['gpt-image-1', 'openai/gpt-image-1-mini', 'chatgpt-image-latest']) {
     await upstream.reset();
     t.equal((await draw({}, engine(model))).length, 1);
@@ -48,15 +48,18 @@ t.test('gpt-image models are not asked for base64, which they refuse to be', asy
   }
 });
 
-t.test('another model that refuses to be asked is asked without, and from then on at once', async (t) => {
-  await upstream.configure({ refuses: ['response_format'] });
-  const images = engine('new-painter');
-  await draw({}, images);
-  await draw({}, images);
-  t.equal((await upstream.calls()).images, 3);
-});
+t.test(
+  'a request that is rejected for response_format is retried without it, and later requests omit it',
+  async (t) => {
+    await upstream.configure({ refuses: ['response_format'] });
+    const images = engine('new-painter');
+    await draw({}, images);
+    await draw({}, images);
+    t.equal((await upstream.calls()).images, 3);
+  },
+);
 
-t.test('a URL is an upstreamError, and is not followed', async (t) => {
+t.test('a URL instead of an image is upstreamError, and is not fetched', async (t) => {
   await upstream.configure({ images: { data: [{ url: `${upstream.url}/models` }] } });
   const error = await failure(draw());
   t.equal(error.code, 'upstreamError');
@@ -65,7 +68,7 @@ t.test('a URL is an upstreamError, and is not followed', async (t) => {
 });
 
 t.test(
-  'answers that are none are upstreamError; fewer images than asked for are invalidRequest for n',
+  'an invalid response is upstreamError, and fewer images than requested are invalidRequest for n',
   async (t) => {
     for (const images of [
       {},
@@ -82,21 +85,25 @@ t.test(
     const images = engine('painter');
     const error = await failure(draw({ n: 2 }, images));
     t.match(error, { code: 'invalidRequest', options: { param: 'n', isProvokable: true } });
-    t.throws(() => images.check({ n: 2 }), { code: 'invalidRequest' }, 'and it is known from then on');
+    t.throws(
+      () => images.check({ n: 2 }),
+      { code: 'invalidRequest' },
+      'later requests are rejected immediately',
+    );
     t.doesNotThrow(() => images.check({ n: 1 }));
     await upstream.configure({ images: { data: [{ b64_json: 'AA==' }, { b64_json: 'BB==' }] } });
-    t.same(await draw({ n: 1 }), [{ b64_json: 'AA==' }], 'and more are not delivered');
+    t.same(await draw({ n: 1 }), [{ b64_json: 'AA==' }], 'extra images are dropped');
   },
 );
 
-t.test('a prompt that the model refuses is invalidRequest with its reason', async (t) => {
+t.test('a prompt that the model rejects is invalidRequest with a reason', async (t) => {
   await upstream.configure({ fault: 'status', status: 400, code: 'content_policy_violation' });
   const error = await failure(draw());
   t.equal(error.code, 'invalidRequest');
   t.equal(error.options.reason, 'content_policy_violation');
 });
 
-t.test('a picture of several megabytes comes whole', async (t) => {
+t.test('an image of several megabytes arrives whole', async (t) => {
   const b64_json = 'A'.repeat(8_000_000);
   await upstream.configure({ images: { data: [{ b64_json }] } });
   t.equal((await draw())[0]?.b64_json.length, b64_json.length);

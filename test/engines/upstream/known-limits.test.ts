@@ -1,7 +1,7 @@
 import t from 'tap';
 import { KnownLimits, TooFew } from '../../../src/engines/upstream/known-limits.ts';
 
-t.test('a model is not asked for more than it gave, for ten minutes', async (t) => {
+t.test('requests for more choices than a model returned are rejected for ten minutes', async (t) => {
   let now = 0;
   const limits = new KnownLimits('choices', () => now);
   limits.check('m', 8);
@@ -16,7 +16,7 @@ t.test('a model is not asked for more than it gave, for ten minutes', async (t) 
   limits.check('m', 8);
 });
 
-t.test('a thousand models are remembered, the latest ones', async (t) => {
+t.test('the limits of the latest 1,000 models are remembered', async (t) => {
   const limits = new KnownLimits('images', () => 0);
   for (let n = 0; n < 5000; n += 1) limits.note(`m${n}`, new TooFew('images', 1, 2));
   limits.check('m3999', 2);

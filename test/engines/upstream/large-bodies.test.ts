@@ -1,4 +1,4 @@
-// Contract section 6: a worker parses large bodies and hands them over in parts. The upstream must get every value.
+// Contract section 6: a worker thread parses large bodies and transfers them in parts. The upstream must get every value.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -46,7 +46,7 @@ const bodies: Record<string, Record<string, unknown>> = {
       },
     ],
   },
-  'a long text in a field of its own': {
+  'a long text in a top-level field': {
     messages: parts('Hello'),
     guided_grammar: 'root ::= "é"\n'.repeat(120_000),
   },
@@ -64,12 +64,12 @@ for (const [name, body] of Object.entries(bodies)) {
       const answer = await client.request('POST', '/chat/completions', { key, body, headers });
       t.equal(answer.status, 200);
       if (name === 'a long ASCII text')
-        t.ok(answer.body.usage.prompt_tokens > MIB / 2, 'the service read the text itself');
+        t.ok(answer.body.usage.prompt_tokens > MIB / 2, 'the service counts the tokens of the text');
       const [one] = received;
-      t.equal(Number(one?.length), Buffer.byteLength(one?.body ?? ''), 'Content-Length is right');
+      t.equal(Number(one?.length), Buffer.byteLength(one?.body ?? ''), 'Content-Length is correct');
       const { model, ...rest } = JSON.parse(one?.body ?? '{}');
       t.type(model, 'string');
-      // Compared as text: a difference in 3 MB is not worth reading.
+      // t.same would print a difference of 3 MB.
       t.ok(JSON.stringify(rest) === JSON.stringify(body), 'the upstream gets every value');
     }
   });

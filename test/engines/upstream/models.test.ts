@@ -9,7 +9,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.beforeEach(() => upstream.reset());
 
-/** A list with a clock that the test turns. */
+/** A model list with a simulated clock. */
 function listAt(map: ModelMap) {
   const clock = { ms: 0 };
   const list = createModelList(createTransport({ url: upstream.url }), map, '/models', () => clock.ms);
@@ -17,7 +17,7 @@ function listAt(map: ModelMap) {
 }
 const fetches = async () => (await upstream.calls()).models;
 
-t.test('CHAT_MODEL: nothing, a name, names and pairs', async (t) => {
+t.test('CHAT_MODEL accepts nothing, a name, or a list of names and pairs', async (t) => {
   t.same(parseModelMap(undefined), { kind: 'listed' });
   t.same(parseModelMap('  '), { kind: 'listed' });
   t.same(parseModelMap(' llama3.2:3b '), { kind: 'preferred', name: 'llama3.2:3b' });
@@ -31,7 +31,7 @@ t.test('CHAT_MODEL: nothing, a name, names and pairs', async (t) => {
   t.same(parseModelMap('one=two'), { kind: 'exact', models: [{ id: 'one', upstream: 'two' }] });
 });
 
-t.test('CHAT_MODEL: what it does not take, said in a sentence', async (t) => {
+t.test('an invalid CHAT_MODEL is rejected with a message', async (t) => {
   const wrong = {
     'a,': /empty entry/,
     ',': /empty entry/,
@@ -47,7 +47,7 @@ t.test('CHAT_MODEL: what it does not take, said in a sentence', async (t) => {
   t.throws(() => parseModelMap('a\u0007'), { message: /must list names/ });
 });
 
-t.test("unset: the upstream's list, its first model the default", async (t) => {
+t.test("without CHAT_MODEL, the models are the upstream's, and its first is the default", async (t) => {
   const models = await chatEngine(upstream.url).models();
   fits('ModelList', { object: 'list', data: models });
   t.same(
@@ -57,21 +57,24 @@ t.test("unset: the upstream's list, its first model the default", async (t) => {
   t.match(models[0], { created: 1_763_596_800, owned_by: 'test' });
 });
 
-t.test('a name: first, whether the upstream lists it or not, and alone if there is no list', async (t) => {
-  t.same(await listAt({ kind: 'preferred', name: 'test-model-small' }).ids(), [
-    'test-model-small',
-    'test-model',
-  ]);
-  t.same(await listAt({ kind: 'preferred', name: 'other' }).ids(), [
-    'other',
-    'test-model',
-    'test-model-small',
-  ]);
-  await upstream.configure({ fault: 'status', status: 404 });
-  t.same(await listAt({ kind: 'preferred', name: 'other' }).ids(), ['other']);
-});
+t.test(
+  'a name comes first, listed by the upstream or not, and is the only model if there is no list',
+  async (t) => {
+    t.same(await listAt({ kind: 'preferred', name: 'test-model-small' }).ids(), [
+      'test-model-small',
+      'test-model',
+    ]);
+    t.same(await listAt({ kind: 'preferred', name: 'other' }).ids(), [
+      'other',
+      'test-model',
+      'test-model-small',
+    ]);
+    await upstream.configure({ fault: 'status', status: 404 });
+    t.same(await listAt({ kind: 'preferred', name: 'other' }).ids(), ['other']);
+  },
+);
 
-t.test('a name and a list that hangs: only the first call waits for it', async (t) => {
+t.test('with a name, only the first call waits for an upstream list that hangs', async (t) => {
   await upstream.configure({ fault: 'hang' });
   const clock = { ms: 0 };
   const transport = createTransport({ url: upstream.url, firstByteTimeoutMs: 3000 });
@@ -92,10 +95,10 @@ t.test('a name and a list that hangs: only the first call waits for it', async (
       kind: 'listed',
     }).models(),
   );
-  t.equal(error.code, 'upstreamTimeout', 'without a name that is an upstreamTimeout');
+  t.equal(error.code, 'upstreamTimeout', 'without a name, a list that hangs is upstreamTimeout');
 });
 
-t.test('pairs: exactly these, without asking, each by its upstream name', async (t) => {
+t.test('pairs are the whole list, without a request, and map each model to its upstream name', async (t) => {
   const { ids, list } = listAt(parseModelMap('fast=org/tiny-1,plain'));
   t.same(await ids(), ['fast', 'plain']);
   fits('ModelList', { object: 'list', data: await list.models() });
@@ -104,20 +107,23 @@ t.test('pairs: exactly these, without asking, each by its upstream name', async 
   t.equal(await fetches(), 0);
 });
 
-t.test('no list and no name: upstreamError or upstreamTimeout; the log says what to set', async (t) => {
-  for (const settings of [
-    { fault: 'status', status: 500 },
-    { fault: 'refuse' },
-    { fault: 'bad-json' },
-    { models: { data: [] } },
-    { models: { object: 'list' } },
-  ] as const) {
-    await upstream.configure(settings);
-    const error = await failure(chatEngine(upstream.url).models());
-    t.equal(error.code, 'upstreamError', JSON.stringify(settings));
-    t.match((error.options.cause as Error).message, /CHAT_MODEL does not name a model/);
-  }
-});
+t.test(
+  'without a list and a name, calls fail with upstreamError, and the log suggests CHAT_MODEL',
+  async (t) => {
+    for (const settings of [
+      { fault: 'status', status: 500 },
+      { fault: 'refuse' },
+      { fault: 'bad-json' },
+      { models: { data: [] } },
+      { models: { object: 'list' } },
+    ] as const) {
+      await upstream.configure(settings);
+      const error = await failure(chatEngine(upstream.url).models());
+      t.equal(error.code, 'upstreamError', JSON.stringify(settings));
+      t.match((error.options.cause as Error).message, /CHAT_MODEL does not name a model/);
+    }
+  },
+);
 
 t.test('concurrent calls share one request', async (t) => {
   await upstream.configure({ firstChunkDelayMs: 50 });
@@ -126,7 +132,7 @@ t.test('concurrent calls share one request', async (t) => {
   t.equal(await fetches(), 1);
 });
 
-t.test('the list is kept for a minute, then answered once more while a new one is fetched', async (t) => {
+t.test('the list is cached for a minute, then served stale while it refreshes', async (t) => {
   const { clock, ids } = listAt({ kind: 'listed' });
   await ids();
   clock.ms = 59_999;
@@ -135,28 +141,31 @@ t.test('the list is kept for a minute, then answered once more while a new one i
 
   await upstream.configure({ models: { data: [{ id: 'new' }] } });
   clock.ms = 60_000;
-  t.same(await ids(), ['test-model', 'test-model-small'], 'the old one, at once');
-  await eventually('the new one', async () => (await ids()).includes('new'));
+  t.same(await ids(), ['test-model', 'test-model-small'], 'the stale list, immediately');
+  await eventually('the new list is served', async () => (await ids()).includes('new'));
   t.equal(await fetches(), 2);
 });
 
-t.test('an old list stays while the upstream is away, which is asked again after five seconds', async (t) => {
-  const { clock, ids } = listAt({ kind: 'listed' });
-  await ids();
-  await upstream.configure({ fault: 'status' });
-  clock.ms = 60_000;
-  await ids();
-  await eventually('asked', async () => (await fetches()) === 2);
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  clock.ms = 64_999;
-  t.same(await ids(), ['test-model', 'test-model-small']);
-  t.equal(await fetches(), 2);
-  await upstream.configure({ models: [{ id: 'back' }] });
-  clock.ms = 65_100;
-  await eventually('back', async () => (await ids()).includes('back'));
-});
+t.test(
+  'a stale list is served while the upstream fails, and is fetched again after five seconds',
+  async (t) => {
+    const { clock, ids } = listAt({ kind: 'listed' });
+    await ids();
+    await upstream.configure({ fault: 'status' });
+    clock.ms = 60_000;
+    await ids();
+    await eventually('the list is requested', async () => (await fetches()) === 2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    clock.ms = 64_999;
+    t.same(await ids(), ['test-model', 'test-model-small']);
+    t.equal(await fetches(), 2);
+    await upstream.configure({ models: [{ id: 'back' }] });
+    clock.ms = 65_100;
+    await eventually('the new list is served', async () => (await ids()).includes('back'));
+  },
+);
 
-t.test('a failure is told for five seconds without asking again', async (t) => {
+t.test('a failure is cached for five seconds', async (t) => {
   await upstream.configure({ fault: 'status' });
   const { clock, ids } = listAt({ kind: 'listed' });
   await failure(ids());
@@ -167,7 +176,7 @@ t.test('a failure is told for five seconds without asking again', async (t) => {
   t.same(await ids(), ['test-model', 'test-model-small']);
 });
 
-t.test('what is no model is left out', async (t) => {
+t.test('invalid entries are left out of the list', async (t) => {
   const data = [
     { id: 'a' },
     { id: 7 },
@@ -187,7 +196,7 @@ t.test('what is no model is left out', async (t) => {
   );
 });
 
-t.test('a chat does not wait for the list', async (t) => {
+t.test('a chat request does not fetch the list', async (t) => {
   await upstream.configure({});
   await chatEngine(upstream.url).complete(asking('Hello'), never());
   t.equal(await fetches(), 0);

@@ -1,4 +1,4 @@
-// The longest answer is sent under the name that every server knows, or the only one that a model takes.
+// The output limit is sent as `max_tokens`, which every server supports, or under the only name that a model accepts.
 import t from 'tap';
 import { asking, chatEngine, collect, failure, never } from '../../support/upstream/engine.ts';
 import { type WireCall, wireServer } from '../../support/upstream/wire.ts';
@@ -17,7 +17,7 @@ const answerTo = ({ body }: WireCall) => ({
 });
 const refusal = (error: object) => ({ status: 400, body: { error } });
 
-/** As OpenAI's reasoning models say it. */
+/** The error of OpenAI's reasoning models. */
 const unsupported = refusal({
   ...{ code: 'unsupported_parameter', param: 'max_tokens', type: 'invalid_request_error' },
   message:
@@ -27,7 +27,7 @@ const unsupported = refusal({
 const limitsOf = (calls: readonly WireCall[]) =>
   calls.map(({ body }) => [body?.max_tokens, body?.max_completion_tokens]);
 
-t.test('both names mean the same limit, which is sent as `max_tokens`', async (t) => {
+t.test('max_tokens and max_completion_tokens are the same limit, which is sent as max_tokens', async (t) => {
   const { calls, url } = await wireServer(t, answerTo);
   const chat = chatEngine(url);
   await chat.complete(asking('Hi', { max_completion_tokens: 7 }), never());
@@ -53,7 +53,7 @@ for (const [server, refused] of [
   ],
 ] as const)
   t.test(
-    `a model that rejects the name gets the newer one, and from then on at once: ${server}`,
+    `a request that is rejected for max_tokens is retried with the newer name, which is remembered: ${server}`,
     async (t) => {
       const { calls, url } = await wireServer(t, (call) =>
         call.body?.max_tokens === undefined ? answerTo(call) : refused,
@@ -69,7 +69,7 @@ for (const [server, refused] of [
     },
   );
 
-t.test('a second attempt that fails too is not remembered', async (t) => {
+t.test('a retry that also fails is not remembered', async (t) => {
   let isDown = true;
   const { calls, url } = await wireServer(t, (call) => {
     if (call.body?.max_tokens !== undefined) return isDown ? unsupported : answerTo(call);
@@ -86,7 +86,7 @@ t.test('a second attempt that fails too is not remembered', async (t) => {
   ]);
 });
 
-t.test('a value that the upstream rejects is not sent again under a name that it may ignore', async (t) => {
+t.test('a rejected value is not retried under a name that the upstream may ignore', async (t) => {
   for (const error of [
     { code: 'integer_above_max_value', param: 'max_tokens', message: 'max_tokens is too large: 7.' },
     { code: 'invalid_value', param: 'max_tokens', message: "Invalid 'max_tokens'." },

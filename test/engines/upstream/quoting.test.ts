@@ -10,13 +10,13 @@ const request = {
   ],
 };
 
-t.test('the texts of a request, without its names', async (t) => {
+t.test('textOf returns the texts of a request, without field names', async (t) => {
   t.equal(textOf(request), 'Be brief.\nMy Diagnosis is Größe-4711, "quoted"\nand  more');
   t.equal(textOf([]), '');
   t.equal(textOf(null), '');
 });
 
-t.test('an upstream that repeats the request is quoted without it, however it does', async (t) => {
+t.test('an echo of the request is removed from a quoted error, whatever its form', async (t) => {
   const asked = textOf(request);
   for (const echo of [
     'My Diagnosis is Größe-4711',
@@ -30,7 +30,7 @@ t.test('an upstream that repeats the request is quoted without it, however it do
   }
 });
 
-t.test('so are numbers, short words and scripts that do not separate words', async (t) => {
+t.test('echoes of numbers, short words, and scripts without spaces are removed, too', async (t) => {
   const cases: [asked: string, said: string, quoted: string][] = [
     ['我的密码是剑鱼', '输入我的密码是剑鱼无效', '输入…无效'],
     ['我的密码是剑鱼', '值剑鱼不行', '值…不行'],
@@ -44,7 +44,7 @@ t.test('so are numbers, short words and scripts that do not separate words', asy
   for (const [asked, said, quoted] of cases) t.equal(withoutEcho(said, asked), quoted, asked);
 });
 
-t.test('it takes no time to speak of', async (t) => {
+t.test('removing echoes takes less than a second of CPU time', async (t) => {
   const startedAt = process.cpuUsage();
   for (const text of ['密', '1', 'a', '密1', 'a1 '])
     withoutEcho(text.repeat(500), text.repeat(65_000 / text.length));
@@ -52,7 +52,7 @@ t.test('it takes no time to speak of', async (t) => {
   t.ok(user < 1_000_000, `${user / 1000} ms`);
 });
 
-t.test('what an operator needs stays', async (t) => {
+t.test('a quoted error keeps the details that an operator needs', async (t) => {
   const asked = textOf(request);
   for (const said of [
     "model 'llama3' not found, try pulling it first",
@@ -63,12 +63,12 @@ t.test('what an operator needs stays', async (t) => {
   t.equal(withoutEcho('', asked), '');
 });
 
-t.test('of a request that is too large to look through, nothing is quoted', async (t) => {
+t.test('an error is not quoted if the request is too large to search', async (t) => {
   t.equal(withoutEcho('Bad input: x', 'x'.repeat(70_000)), '…');
   t.equal(withoutEcho('', 'x'.repeat(70_000)), '');
 });
 
-t.test('an answer is described by its codes or its length, never by its words', async (t) => {
+t.test('an error response is described by its codes or its length, never by its text', async (t) => {
   t.equal(
     describeAnswer('{"error":{"code":"overloaded","type":"server_error","message":"secret"}}'),
     'overloaded, server_error.',

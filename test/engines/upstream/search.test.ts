@@ -17,7 +17,7 @@ const found = async (rows: unknown[], limit = 10) => {
   return search('x', limit);
 };
 
-t.test('results, best first, as plain text', async (t) => {
+t.test('results are plain text, sorted by score', async (t) => {
   const results = await search('red fox');
   t.same(results[0], {
     title: 'Result 1 for red fox',
@@ -32,24 +32,27 @@ t.test('results, best first, as plain text', async (t) => {
   t.equal((await search('red fox', 2)).length, 2);
 });
 
-t.test('the URL may be the host, the search page, or either with a slash, a path or a query', async (t) => {
-  const host = upstream.searchUrl.replace('/search', '');
-  const cases = {
-    [host]: '/search?',
-    [`${host}/`]: '/search?',
-    [`${host}/search`]: '/search?',
-    [`${host}/search/`]: '/search?',
-    [`${host}/a/b/`]: '/a/b/search?',
-    [`${host}/search?language=en`]: '/search?language=en&',
-  };
-  for (const [url, path] of Object.entries(cases)) {
-    await upstream.reset();
-    await createUpstreamSearch({ url }).search('a b', 3, never());
-    t.equal((await upstream.onlyCall()).path, `${path}q=a+b&format=json`, url);
-  }
-});
+t.test(
+  'SEARCH_URL accepts the host or the search page, with an optional slash, path, or query',
+  async (t) => {
+    const host = upstream.searchUrl.replace('/search', '');
+    const cases = {
+      [host]: '/search?',
+      [`${host}/`]: '/search?',
+      [`${host}/search`]: '/search?',
+      [`${host}/search/`]: '/search?',
+      [`${host}/a/b/`]: '/a/b/search?',
+      [`${host}/search?language=en`]: '/search?language=en&',
+    };
+    for (const [url, path] of Object.entries(cases)) {
+      await upstream.reset();
+      await createUpstreamSearch({ url }).search('a b', 3, never());
+      t.equal((await upstream.onlyCall()).path, `${path}q=a+b&format=json`, url);
+    }
+  },
+);
 
-t.test('every character is taken literally: what SearXNG reads as a command is quoted', async (t) => {
+t.test('every character is literal, because SearXNG commands are quoted', async (t) => {
   const cases = {
     '!images cat': '"!images" cat',
     'wq :de !!g': 'wq ":de" "!!g"',
@@ -83,7 +86,7 @@ t.test('links that are not http or https are dropped', async (t) => {
 });
 
 t.test(
-  'tags go, entities become characters, text that only looks alike stays, long texts are cut',
+  'tags are removed, entities are decoded, similar text is kept, and long texts are truncated',
   async (t) => {
     const [result] = await found([
       {
@@ -98,11 +101,11 @@ t.test(
     const [nameless] = await found([{ url: 'https://e.com/page', title: '<b></b>', content: null }]);
     t.match(nameless, { title: 'https://e.com/page', snippet: '' });
     const [surrogates] = await found([{ url: 'https://e.com', title: '🦊'.repeat(600), content: '' }]);
-    t.match(surrogates?.title, /🦊…$/u, 'not within a character');
+    t.match(surrogates?.title, /🦊…$/u, 'no surrogate pair is split');
   },
 );
 
-t.test('scores that are missing make all of them count by place; others are put in order', async (t) => {
+t.test('results are sorted by score, or keep their order if a score is missing', async (t) => {
   const rows = (scores: unknown[]) =>
     scores.map((score, place) => ({ url: `https://e.com/${place}`, title: 'x', content: '', score }));
   t.same(
@@ -120,11 +123,11 @@ t.test('scores that are missing make all of them count by place; others are put 
   t.same(
     (await found(rows([-1, 2]))).map(({ score }) => score),
     [1, 0.5],
-    'a score below 0 is none',
+    'a negative score counts as missing',
   );
 });
 
-t.test('the limit counts what can be shown', async (t) => {
+t.test('the limit counts only valid results', async (t) => {
   const rows = [
     { url: 'javascript:x', title: 'x' },
     ...[1, 2, 3].map((place) => ({ url: `https://e.com/${place}`, title: 'x' })),
@@ -132,20 +135,23 @@ t.test('the limit counts what can be shown', async (t) => {
   t.equal((await found(rows, 3)).length, 3);
 });
 
-t.test('failures are those of every upstream; an answer without results is one', async (t) => {
-  await upstream.configure({ fault: 'status', status: 403 });
-  t.equal((await failure(search('x'))).code, 'upstreamError');
-  await upstream.configure({ fault: 'redirect' });
-  t.equal((await failure(search('x'))).code, 'upstreamError');
-  await upstream.configure({ search: { answers: [] } });
-  t.equal((await failure(search('x'))).code, 'upstreamError');
-  await upstream.configure({ fault: 'hang' });
-  t.equal(
-    (
-      await failure(
-        createUpstreamSearch({ url: upstream.searchUrl, firstByteTimeoutMs: 100 }).search('x', 1, never()),
-      )
-    ).code,
-    'upstreamTimeout',
-  );
-});
+t.test(
+  'failures have the same codes as for other upstreams, and a response without results is a failure',
+  async (t) => {
+    await upstream.configure({ fault: 'status', status: 403 });
+    t.equal((await failure(search('x'))).code, 'upstreamError');
+    await upstream.configure({ fault: 'redirect' });
+    t.equal((await failure(search('x'))).code, 'upstreamError');
+    await upstream.configure({ search: { answers: [] } });
+    t.equal((await failure(search('x'))).code, 'upstreamError');
+    await upstream.configure({ fault: 'hang' });
+    t.equal(
+      (
+        await failure(
+          createUpstreamSearch({ url: upstream.searchUrl, firstByteTimeoutMs: 100 }).search('x', 1, never()),
+        )
+      ).code,
+      'upstreamTimeout',
+    );
+  },
+);

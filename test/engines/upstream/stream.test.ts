@@ -22,20 +22,23 @@ const streamed = async (content: string, fields = {}) => {
   return chunks;
 };
 
-t.test('a role, pieces of text, a finish_reason, and at the end usage without choices', async (t) => {
-  const chunks = await streamed('Hello there');
-  t.equal(textOf(chunks), 'You said: Hello there');
-  t.same(chunks[0]?.choices[0]?.delta, { role: 'assistant', content: '', refusal: null });
-  t.equal(chunks.at(-2)?.choices[0]?.finish_reason, 'stop');
-  const last = chunks.at(-1);
-  t.same(last?.choices, []);
-  t.match(last?.usage, { prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
-  t.equal(chunks.filter(({ usage }) => usage).length, 1);
-  t.same(new Set(chunks.map(({ id, model, object }) => `${id} ${model} ${object}`)).size, 1);
-  t.match(chunks[1], { service_tier: 'test' }, 'what is beyond is kept');
-});
+t.test(
+  'a stream has a role, pieces of text, a finish_reason, and finally usage without choices',
+  async (t) => {
+    const chunks = await streamed('Hello there');
+    t.equal(textOf(chunks), 'You said: Hello there');
+    t.same(chunks[0]?.choices[0]?.delta, { role: 'assistant', content: '', refusal: null });
+    t.equal(chunks.at(-2)?.choices[0]?.finish_reason, 'stop');
+    const last = chunks.at(-1);
+    t.same(last?.choices, []);
+    t.match(last?.usage, { prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
+    t.equal(chunks.filter(({ usage }) => usage).length, 1);
+    t.same(new Set(chunks.map(({ id, model, object }) => `${id} ${model} ${object}`)).size, 1);
+    t.match(chunks[1], { service_tier: 'test' }, 'additional fields are kept');
+  },
+);
 
-t.test('usage is asked for besides what the client asks', async (t) => {
+t.test("include_usage is added to the client's stream_options", async (t) => {
   await streamed('Hello', { stream_options: { include_obfuscation: false } });
   t.match((await upstream.onlyCall()).body, {
     stream: true,
@@ -43,27 +46,34 @@ t.test('usage is asked for besides what the client asks', async (t) => {
   });
 });
 
-t.test('chunks say usage: null where the client asks for usage, and nothing where it does not', async (t) => {
+t.test('chunks have usage: null if the client requests usage, and no usage field otherwise', async (t) => {
   const asked = await streamed('Hello', { stream_options: { include_usage: true } });
   t.ok(asked.slice(0, -1).every((chunk) => chunk.usage === null));
   const notAsked = await streamed('Hello');
   t.notOk(notAsked.slice(0, -1).some((chunk) => 'usage' in chunk));
 });
 
-t.test('a server that refuses stream_options is asked without, and from then on at once', async (t) => {
-  await upstream.configure({ refuses: ['stream_options'] });
-  const engine = chatEngine(upstream.url);
-  for (const calls of [2, 3]) {
-    const chunks = await collect(engine.stream(asking('Hello'), never()));
-    t.same(chunks.at(-1)?.usage, { prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 }, 'estimated');
-    t.equal((await upstream.calls()).calls, calls);
-  }
-  const theirs = collect(chat.stream(asking('Hello', { stream_options: {} }), never()));
-  t.equal((await failure(theirs)).code, 'invalidRequest', 'unless the client sent it');
-  t.equal((await upstream.calls()).calls, 4);
-});
+t.test(
+  'a stream that is rejected for stream_options is retried without them, and later streams omit them',
+  async (t) => {
+    await upstream.configure({ refuses: ['stream_options'] });
+    const engine = chatEngine(upstream.url);
+    for (const calls of [2, 3]) {
+      const chunks = await collect(engine.stream(asking('Hello'), never()));
+      t.same(
+        chunks.at(-1)?.usage,
+        { prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 },
+        'usage is estimated',
+      );
+      t.equal((await upstream.calls()).calls, calls);
+    }
+    const theirs = collect(chat.stream(asking('Hello', { stream_options: {} }), never()));
+    t.equal((await failure(theirs)).code, 'invalidRequest', 'no retry if the client sent stream_options');
+    t.equal((await upstream.calls()).calls, 4);
+  },
+);
 
-t.test('a refusal that only quotes stream_options does not end the counts of later streams', async (t) => {
+t.test('an error that only quotes stream_options does not disable usage for later streams', async (t) => {
   const message = 'The prompt is not allowed: stream_options';
   await upstream.configure({ fault: 'status', status: 400, message, faultTimes: 2 });
   const engine = chatEngine(upstream.url);
@@ -74,7 +84,7 @@ t.test('a refusal that only quotes stream_options does not end the counts of lat
   t.match(last.at(-1)?.body, { stream_options: { include_usage: true } });
 });
 
-t.test('usage comes once and last, however the server tells it', async (t) => {
+t.test('usage arrives once, in the last chunk, wherever the upstream sends it', async (t) => {
   for (const usage of ['never', 'zero', 'with-finish', 'asked'] as const) {
     await upstream.configure({ usage });
     const chunks = await streamed('Hello there');
@@ -84,16 +94,20 @@ t.test('usage comes once and last, however the server tells it', async (t) => {
   }
 });
 
-t.test('whatever a server leaves out is there: one id, a role to begin with', async (t) => {
+t.test('if the upstream omits them, a stream still has one id and an initial role per choice', async (t) => {
   await upstream.configure({ bare: true });
   const chunks = await streamed('Hello there', { n: 2 });
   t.equal(new Set(chunks.map(({ id, created }) => `${id} ${created}`)).size, 1);
   const firsts = [0, 1].map((index) => chunks.find(({ choices }) => choices[0]?.index === index));
   t.ok(firsts.every((chunk) => chunk?.choices[0]?.delta.role === 'assistant'));
-  t.equal(chunks.filter(({ choices }) => choices[0]?.delta.role).length, 2, 'and only to begin with');
+  t.equal(
+    chunks.filter(({ choices }) => choices[0]?.delta.role).length,
+    2,
+    'the role is only in the first chunk',
+  );
 });
 
-t.test('several choices, log probabilities and tools pass through', async (t) => {
+t.test('multiple choices, log probabilities, and tools pass through', async (t) => {
   const chunks = await streamed('Hi', { n: 2, logprobs: true });
   t.equal(textOf(chunks, 1), 'You said: Hi');
   t.match(chunks.find(({ choices }) => choices[0]?.logprobs)?.choices[0]?.logprobs, {
@@ -135,14 +149,14 @@ t.test('tool calls without an index are numbered', async (t) => {
   t.same(indexes, [0, 0, 1]);
 });
 
-t.test('events cut at every byte, also within characters, come out whole', async (t) => {
+t.test('events that are split at any byte, even within characters, are reassembled', async (t) => {
   for (const splitBytes of [1, 2, 3, 7]) {
     await upstream.configure({ splitBytes });
     t.equal(textOf(await streamed('Größe 🦜 日本語')), 'You said: Größe 🦜 日本語', `${splitBytes}`);
   }
 });
 
-t.test('a model that is mapped answers under its public name', async (t) => {
+t.test('chunks have the public name of a mapped model', async (t) => {
   const engine = chatEngine(upstream.url, {
     models: { kind: 'exact', models: [{ id: 'fast', upstream: 'org/tiny-1' }] },
   });
@@ -151,14 +165,14 @@ t.test('a model that is mapped answers under its public name', async (t) => {
   t.match((await upstream.onlyCall()).body, { model: 'org/tiny-1' });
 });
 
-t.test('a stream without [DONE] is whole if every choice is finished', async (t) => {
+t.test('a stream is complete with either [DONE] or a finish_reason for every choice', async (t) => {
   await upstream.configure({ fault: 'no-done' });
   t.equal(textOf(await streamed('Hello')), 'You said: Hello');
   await upstream.configure({ fault: 'no-finish' });
-  t.equal(textOf(await streamed('Hello')), 'You said: Hello', 'and one with [DONE] is whole without');
+  t.equal(textOf(await streamed('Hello')), 'You said: Hello', '[DONE] is enough without a finish_reason');
 });
 
-t.test('a slow stream that is never silent for long is not given up', async (t) => {
+t.test('a slow stream that stays within the idle timeout does not time out', async (t) => {
   await upstream.configure({ chunkIntervalMs: 60 });
   const engine = chatEngine(upstream.url, { idleTimeoutMs: 150 });
   t.equal(
@@ -167,12 +181,12 @@ t.test('a slow stream that is never silent for long is not given up', async (t) 
   );
 });
 
-t.test('bytes that are no UTF-8 become U+FFFD', async (t) => {
+t.test('invalid UTF-8 becomes U+FFFD', async (t) => {
   await upstream.configure({ fault: 'invalid-utf8', faultAfter: 1 });
   t.match(textOf(await streamed('Hello')), /^You\ufffd\ufffd said/);
 });
 
-t.test('after [DONE] the connection is kept, also where the end of the answer comes later', async (t) => {
+t.test('after [DONE], the connection is reused, even if the response ends later', async (t) => {
   for (const fault of ['none', 'late-end'] as const) {
     await upstream.configure({ fault });
     const engine = chatEngine(upstream.url);
@@ -187,13 +201,13 @@ t.test('after [DONE] the connection is kept, also where the end of the answer co
   }
 });
 
-t.test('an answer that does not end after [DONE] is given up, without keeping the client', async (t) => {
+t.test('a response that does not end after [DONE] is aborted, without delaying the client', async (t) => {
   await upstream.configure({ fault: 'linger' });
   const engine = chatEngine(upstream.url, { idleTimeoutMs: 60_000 });
   await collect(engine.stream(asking('Hello'), never()));
   const endedAt = Date.now();
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
   const { abortedAt } = await upstream.onlyCall();
-  // The connection gets a second more; the client does not wait for that second.
+  // The connection stays open for another second. The client does not wait for it.
   t.ok((abortedAt ?? 0) - endedAt > 500, `aborted ${(abortedAt ?? 0) - endedAt} ms after the stream ended`);
 });

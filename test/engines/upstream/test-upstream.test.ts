@@ -15,7 +15,7 @@ const ask = (fields: Record<string, unknown>, headers: Record<string, string> = 
 // biome-ignore lint/suspicious/noExplicitAny: tests read whatever the server says
 const answer = async (fields: Record<string, unknown>): Promise<any> => (await ask(fields)).json();
 
-/** When each piece of the answer's body came, in milliseconds from the request. */
+/** The arrival times of the headers and of each piece of the body, in milliseconds from the request. */
 async function times(
   fields: Record<string, unknown>,
 ): Promise<{ headers: number; pieces: number[]; text: string }> {
@@ -31,7 +31,7 @@ async function times(
   return { headers, pieces, text };
 }
 
-t.test("a call is paced by its `user`, or by the end of its model's name", async (t) => {
+t.test('settings in `user` or after the model name pace the response', async (t) => {
   const settings = 'headersDelayMs=60,firstChunkDelayMs=60,chunks=5,tokensPerSecond=25';
   for (const fields of [{ user: settings }, { model: `${MODEL}@${settings}` }]) {
     const { headers, pieces, text } = await times(fields);
@@ -42,36 +42,36 @@ t.test("a call is paced by its `user`, or by the end of its model's name", async
   }
 });
 
-t.test('a `user` of another form is just a user', async (t) => {
+t.test('a `user` without known settings has no effect', async (t) => {
   t.equal((await answer({ user: 'customer=7' })).choices[0].message.content, 'You said: one two three');
 });
 
-t.test('chunks bear the time at which they were sent, where asked for', async (t) => {
+t.test('with stamp=true, chunks have the time at which they were sent', async (t) => {
   const { text } = await times({ user: 'stamp=true' });
   const [sentAt] = text.match(/(?<="sent_at":)[\d.]+/) ?? [];
   t.ok(Math.abs(Number(sentAt) - Date.now()) < 5000);
 });
 
-t.test('max_tokens ends an answer with length', async (t) => {
+t.test('max_tokens ends a reply with finish_reason length', async (t) => {
   const { choices, usage } = await answer({ max_tokens: 2 });
   t.match(choices[0], { message: { content: 'You said:' }, finish_reason: 'length' });
   t.equal(usage.completion_tokens, 2);
 });
 
-t.test('a key can be required', async (t) => {
+t.test('an API key can be required', async (t) => {
   await upstream.configure({ apiKey: 'secret' });
   t.equal((await ask({})).status, 401);
   t.equal((await ask({}, { authorization: 'Bearer secret' })).status, 200);
 });
 
-t.test('a fault can hit the first calls only', async (t) => {
+t.test('faultTimes limits a fault to the first calls', async (t) => {
   await upstream.configure({ fault: 'status', status: 503, faultTimes: 2 });
   const statuses = [];
   for (let call = 0; call < 4; call += 1) statuses.push((await ask({})).status);
   t.same(statuses, [503, 503, 200, 200]);
 });
 
-t.test('counts what it got and wrote, and keeps the last calls whole', async (t) => {
+t.test('the upstream counts calls and bytes, and records the last calls', async (t) => {
   const { text } = await times({ user: 'chunks=7' });
   const { bytes, calls, chat, chunks, last, open } = await upstream.calls();
   t.match({ calls, chat, chunks, open }, { calls: 1, chat: 1, chunks: 7, open: 0 });
@@ -85,11 +85,7 @@ t.test('counts what it got and wrote, and keeps the last calls whole', async (t)
   });
 });
 
-t.test('another path is 404', async (t) => {
+t.test('an unknown path is 404', async (t) => {
   t.equal((await fetch(`${upstream.url}/audio`, { method: 'POST', body: '{}' })).status, 404);
-  t.equal(
-    (await fetch(`${upstream.searchUrl}?q=x`)).status,
-    404,
-    'so is a search that does not ask for JSON',
-  );
+  t.equal((await fetch(`${upstream.searchUrl}?q=x`)).status, 404, 'a search without format=json is 404');
 });

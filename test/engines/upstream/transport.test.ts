@@ -11,7 +11,7 @@ t.teardown(() => upstream.stop());
 t.beforeEach(() => upstream.reset());
 const chat = chatEngine(upstream.url);
 
-/** A server of raw connections. */
+/** Starts a TCP server. */
 async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -26,28 +26,31 @@ async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promi
   return (server.address() as { port: number }).port;
 }
 
-t.test('the key goes to the upstream as a Bearer token, and none is sent where there is none', async (t) => {
-  await chat.complete(asking('Hello'), never());
-  t.equal((await upstream.onlyCall()).headers.authorization, `Bearer ${KEY}`);
-  await upstream.reset();
-  await chatEngine(upstream.url, { apiKey: '' }).complete(asking('Hello'), never());
-  t.equal((await upstream.onlyCall()).headers.authorization, undefined);
-});
+t.test(
+  'the API key is sent as a Bearer token, and without a key there is no Authorization header',
+  async (t) => {
+    await chat.complete(asking('Hello'), never());
+    t.equal((await upstream.onlyCall()).headers.authorization, `Bearer ${KEY}`);
+    await upstream.reset();
+    await chatEngine(upstream.url, { apiKey: '' }).complete(asking('Hello'), never());
+    t.equal((await upstream.onlyCall()).headers.authorization, undefined);
+  },
+);
 
-t.test('a URL may end in a slash and have a query string', async (t) => {
+t.test('the URL may end in a slash and have a query string', async (t) => {
   await chatEngine(`${upstream.url}//?api-version=1`).complete(asking('Hello'), never());
   t.equal((await upstream.onlyCall()).path, '/v1/chat/completions?api-version=1');
 });
 
-t.test('connections are used again', async (t) => {
+t.test('connections are reused', async (t) => {
   const before = (await upstream.calls()).connections;
   const engine = chatEngine(upstream.url);
   for (let round = 0; round < 20; round += 1) await engine.complete(asking('Hello'), never());
-  // undici lets a connection rest for a turn of the event loop, in which a second one is opened.
+  // undici reuses a connection only after a turn of the event loop, in which it may open a second one.
   t.ok((await upstream.calls()).connections - before <= 2);
 });
 
-t.test('connection refused: upstreamError', async (t) => {
+t.test('a refused connection is upstreamError', async (t) => {
   await upstream.configure({ fault: 'refuse' });
   const error = await failure(chat.complete(asking('Hello'), never()));
   t.equal(error.code, 'upstreamError');
@@ -55,11 +58,11 @@ t.test('connection refused: upstreamError', async (t) => {
   t.equal(
     (await failure(chatEngine('http://no-such-host.invalid/v1').complete(asking('Hello'), never()))).code,
     'upstreamError',
-    'nor a name without an address',
+    'a host name that does not resolve is upstreamError, too',
   );
 });
 
-t.test('connection refused for a moment: tried once more, and answered', async (t) => {
+t.test('a connection that is refused briefly is retried once', async (t) => {
   await upstream.configure({ fault: 'refuse' });
   const [completion] = await Promise.all([
     chatEngine(upstream.url).complete(asking('Hello'), never()),
@@ -69,7 +72,7 @@ t.test('connection refused for a moment: tried once more, and answered', async (
   t.equal((await upstream.calls()).chat, 1);
 });
 
-t.test('a connection that is lost after the request was written is not tried again', async (t) => {
+t.test('a request is not retried if the connection is lost after the request was written', async (t) => {
   await upstream.configure({ fault: 'reset' });
   const error = await failure(chat.complete(asking('Hello'), never()));
   t.equal(error.code, 'upstreamError');
@@ -77,7 +80,7 @@ t.test('a connection that is lost after the request was written is not tried aga
 });
 
 t.test(
-  'a kept connection that closed meanwhile is replaced without an error, and the request sent once',
+  'a keep-alive connection that the upstream closed is replaced without an error, and the request is sent once',
   async (t) => {
     const engine = chatEngine(upstream.url);
     await engine.complete(asking('one'), never());
@@ -89,31 +92,34 @@ t.test(
   },
 );
 
-t.test('a kept connection that is closed just as it is used again: sent at most once', async (t) => {
-  let requests = 0;
-  const port = await rawServer(t, (socket) =>
-    socket.on('data', () => {
-      requests += 1;
-      const body = JSON.stringify({ choices: [{ index: 0, message: { content: 'x' } }] });
-      // Says that it stays open, and closes.
-      socket.end(
-        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-      );
-    }),
-  );
-  const engine = chatEngine(`http://127.0.0.1:${port}`);
-  for (let round = 1; round <= 20; round += 1) {
-    const outcome = await engine.complete(asking('x'), never()).then(
-      () => 'answered',
-      (error) => error.code,
+t.test(
+  'a request is sent at most once if the upstream closes a keep-alive connection just before its reuse',
+  async (t) => {
+    let requests = 0;
+    const port = await rawServer(t, (socket) =>
+      socket.on('data', () => {
+        requests += 1;
+        const body = JSON.stringify({ choices: [{ index: 0, message: { content: 'x' } }] });
+        // Promises to stay open, then closes.
+        socket.end(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        );
+      }),
     );
-    t.ok(outcome === 'answered' || outcome === 'upstreamError', outcome);
-    t.ok(requests <= round, 'no request twice');
-  }
-});
+    const engine = chatEngine(`http://127.0.0.1:${port}`);
+    for (let round = 1; round <= 20; round += 1) {
+      const outcome = await engine.complete(asking('x'), never()).then(
+        () => 'answered',
+        (error) => error.code,
+      );
+      t.ok(outcome === 'answered' || outcome === 'upstreamError', outcome);
+      t.ok(requests <= round, 'no request is sent twice');
+    }
+  },
+);
 
-t.test('a connection that is not made in time: upstreamTimeout', async (t) => {
-  // Accepts, and never speaks TLS.
+t.test('a connect timeout is upstreamTimeout', async (t) => {
+  // Accepts connections, but never starts TLS.
   const port = await rawServer(t, () => {});
   const startedAt = performance.now();
   const error = await failure(
@@ -126,7 +132,7 @@ t.test('a connection that is not made in time: upstreamTimeout', async (t) => {
   t.ok(performance.now() - startedAt < 20_000, `${performance.now() - startedAt} ms`);
 });
 
-t.test('no headers in time: upstreamTimeout, and the connection is given up', async (t) => {
+t.test('missing response headers are upstreamTimeout, and the connection is closed', async (t) => {
   await upstream.configure({ fault: 'hang' });
   const error = await failure(
     chatEngine(upstream.url, { firstByteTimeoutMs: 150, idleTimeoutMs: 10_000 }).complete(
@@ -135,20 +141,17 @@ t.test('no headers in time: upstreamTimeout, and the connection is given up', as
     ),
   );
   t.equal(error.code, 'upstreamTimeout');
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
 });
 
-t.test(
-  'headers at once and a first byte after the idle timeout, but before the other: answered',
-  async (t) => {
-    await upstream.configure({ firstChunkDelayMs: 300 });
-    const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 20_000, idleTimeoutMs: 100 });
-    const first = await engine.stream(asking('Hello'), never())[Symbol.asyncIterator]().next();
-    t.equal(first.done, false);
-  },
-);
+t.test('the idle timeout does not apply before the first byte of the body', async (t) => {
+  await upstream.configure({ firstChunkDelayMs: 300 });
+  const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 20_000, idleTimeoutMs: 100 });
+  const first = await engine.stream(asking('Hello'), never())[Symbol.asyncIterator]().next();
+  t.equal(first.done, false);
+});
 
-t.test('headers and no byte of the body in time: upstreamTimeout', async (t) => {
+t.test('headers without a byte of the body are upstreamTimeout', async (t) => {
   await upstream.configure({ fault: 'stall', faultAfter: 0, bare: true });
   const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 150, idleTimeoutMs: 10_000 });
   t.equal(
@@ -157,17 +160,17 @@ t.test('headers and no byte of the body in time: upstreamTimeout', async (t) => 
   );
 });
 
-t.test('an answer that is too large: upstreamError, and no more of it is read', async (t) => {
+t.test('a response that is too large is upstreamError, and the rest is not read', async (t) => {
   await upstream.configure({ fault: 'giant' });
   const error = await failure(
     chatEngine(upstream.url, { maxAnswerBytes: 1_000_000 }).complete(asking('Hello'), never()),
   );
   t.equal(error.code, 'upstreamError');
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
   t.ok((await upstream.calls()).bytes < 20_000_000);
 });
 
-t.test('an error whose body does not end is told by its status', async (t) => {
+t.test('an error response with an incomplete body is classified by its status', async (t) => {
   const port = await rawServer(t, (socket) => {
     socket.on('data', () =>
       socket.write(
@@ -181,7 +184,7 @@ t.test('an error whose body does not end is told by its status', async (t) => {
   t.same(error.headers, { 'retry-after': '3' });
 });
 
-t.test('hints that come before the answer are not the answer', async (t) => {
+t.test('103 Early Hints is skipped', async (t) => {
   const body = '{"choices":[{"message":{"content":"x"}}]}';
   const port = await rawServer(t, (socket) =>
     socket.on('data', () => {
@@ -195,7 +198,7 @@ t.test('hints that come before the answer are not the answer', async (t) => {
   t.equal(completion.choices[0]?.message.content, 'x');
 });
 
-t.test('a server that speaks no HTTP: upstreamError', async (t) => {
+t.test('a server that does not speak HTTP is upstreamError', async (t) => {
   const port = await rawServer(t, (socket) => socket.write('220 mail.example.com ESMTP\r\n'));
   t.equal(
     (await failure(chatEngine(`http://127.0.0.1:${port}`).complete(asking('Hello'), never()))).code,
@@ -203,28 +206,28 @@ t.test('a server that speaks no HTTP: upstreamError', async (t) => {
   );
 });
 
-t.test('an abort before the answer destroys the connection at once, and its reason is thrown', async (t) => {
+t.test('an abort before the response closes the connection immediately and throws its reason', async (t) => {
   await upstream.configure({ fault: 'hang' });
   const gone = new AbortController();
   const patient = chatEngine(upstream.url, { firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000 });
   const asked = patient.complete(asking('Hello'), gone.signal);
-  await eventually('called', async () => (await upstream.calls()).chat === 1);
+  await eventually('the upstream receives the request', async () => (await upstream.calls()).chat === 1);
   const at = Date.now();
   gone.abort(new Error('The client disconnected.'));
   await t.rejects(asked, { message: 'The client disconnected.' });
-  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  await eventually('the upstream request is aborted', async () => (await upstream.calls()).aborted === 1);
   const { abortedAt } = await upstream.onlyCall();
   t.ok((abortedAt ?? Number.POSITIVE_INFINITY) - at < 1000, `${(abortedAt ?? 0) - at} ms`);
 });
 
-t.test('an abort before anything: nothing is sent', async (t) => {
+t.test('a signal that is already aborted sends no request', async (t) => {
   await t.rejects(chat.complete(asking('Hello'), AbortSignal.abort(new Error('Left.'))), {
     message: 'Left.',
   });
   t.equal((await upstream.calls()).calls, 0);
 });
 
-t.test('an abort while connecting is told at once', async (t) => {
+t.test('an abort while connecting throws immediately', async (t) => {
   const port = await rawServer(t, () => {});
   const gone = new AbortController();
   const asked = chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 60_000 }).complete(
@@ -238,14 +241,14 @@ t.test('an abort while connecting is told at once', async (t) => {
   t.ok(performance.now() - startedAt < 20_000);
 });
 
-t.test('an answer in JSON that is a list is taken as one', async (t) => {
+t.test('a top-level JSON array is read as the data of a list', async (t) => {
   await upstream.configure({ models: [{ id: 'a' }] });
   const transport = createTransport({ url: upstream.url });
   t.same(await transport.json({ method: 'GET', path: '/models', signal: never() }), { data: [{ id: 'a' }] });
 });
 
 t.test(
-  'the time to the first byte begins when the request is sent, not when it waits for a connection',
+  'the first-byte timeout starts when the request is sent, not while it waits for a connection',
   async (t) => {
     const firstByteTimeoutMs = 1000;
     const narrow = chatEngine(upstream.url, { connections: 1, firstByteTimeoutMs, idleTimeoutMs: 60_000 });
@@ -256,12 +259,12 @@ t.test(
     const signal = never();
     trackProgress(signal);
     const waiting = failure(narrow.complete(asking('Hello'), signal));
-    await eventually('it waits for the connection', async () => progressOf(signal)?.isQueued === true);
+    await eventually('the request waits for a connection', async () => progressOf(signal)?.isQueued === true);
     await pause(50);
     await holder.return?.();
     const { code, options } = await waiting;
     t.equal(code, 'upstreamTimeout');
     t.match((options.cause as Error).message, `No first byte within ${firstByteTimeoutMs} ms.`);
-    t.ok((progressOf(signal)?.queuedMs ?? 0) > 40, 'the time in the queue is counted apart');
+    t.ok((progressOf(signal)?.queuedMs ?? 0) > 40, 'the time in the queue is measured separately');
   },
 );
