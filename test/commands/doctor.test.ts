@@ -1,4 +1,4 @@
-/** Faults, planted one after the other in an installation that is well but for them. */
+/** Plants faults one at a time in an otherwise healthy installation. */
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -32,7 +32,7 @@ async function listen(t: Pick<Test, 'teardown'>, server: Server): Promise<number
 const models = (...ids: string[]): string =>
   JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) });
 
-/** An upstream that has one model and one key. */
+/** An upstream with one model and one valid key. */
 const modelServer: RequestListener = ({ headers, url }, response) => {
   if (url !== '/v1/models') response.writeHead(404).end();
   else if (headers.authorization !== 'Bearer right') response.writeHead(401).end();
@@ -45,7 +45,7 @@ const status =
     response.writeHead(code).end(body);
   };
 
-/** The finding about a variable or part, of which there must be one. */
+/** Expects a finding about a variable or a component. */
 async function found(
   t: Test,
   env: Env,
@@ -68,8 +68,8 @@ t.test('doctor', async (t) => {
   const chat: Env = { ...well, CHAT_URL: upstream, CHAT_API_KEY: 'right', CHAT_MODEL: 'llama' };
   const folder = t.testdir();
 
-  t.test('finds nothing where nothing is wrong, on either database', async (t) => {
-    // The server of the tests does without, which is a fault elsewhere.
+  t.test('a healthy installation has no findings on either database', async (t) => {
+    // The tests' Postgres server runs without fsync, which doctor reports.
     const onPostgres = await diagnose(chat, machine);
     t.strictSame(
       onPostgres.filter(({ problem }) => !/fsync off/.test(problem)),
@@ -78,13 +78,17 @@ t.test('doctor', async (t) => {
     const embedded = await freshDatabase('embedded');
     t.teardown(embedded.drop);
     const env = { PORT: String(free), ...embedded.env };
-    t.strictSame(await diagnose(env, machine), [], 'stopped');
+    t.strictSame(await diagnose(env, machine), [], 'no findings while the service is stopped');
     const service = await startService(loadConfig({ ...env, PORT: '0', LOG_LEVEL: 'silent' }));
     t.teardown(() => service.stop());
-    t.strictSame(await diagnose({ ...env, PORT: String(service.port) }, machine), [], 'running');
+    t.strictSame(
+      await diagnose({ ...env, PORT: String(service.port) }, machine),
+      [],
+      'no findings while the service is running',
+    );
   });
 
-  t.test('UPSTREAMS_FILE: all mistakes at once', async (t) => {
+  t.test('every error in UPSTREAMS_FILE is listed', async (t) => {
     const env = { ...well, ...planted.env, ...upstreamsFile(planted.content).env };
     const { isBad, text } = await doctor.runHere({ positionals: [], options: {} }, env, () => undefined);
     const said = text.join('\n');
@@ -95,10 +99,10 @@ t.test('doctor', async (t) => {
     );
     for (const sentence of planted.sentences) t.match(said, sentence);
     t.match(said, 'What to do: Correct or remove UPSTREAMS_FILE.');
-    t.notMatch(said, SECRET, 'no key is repeated');
+    t.notMatch(said, SECRET, 'the output contains no API key');
   });
 
-  t.test('the configuration', async (t) => {
+  t.test('configuration problems are reported', async (t) => {
     const two = { ...well, PORT: 'x', BILLING: 'free' };
     await found(t, two, 'PORT', { problem: /whole number/, remedy: /Correct or remove PORT/ });
     await found(t, two, 'BILLING', { problem: /open or managed/, remedy: /Correct or remove BILLING/ });
@@ -141,7 +145,7 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('addresses that do not fit together', async (t) => {
+  t.test('inconsistent addresses are reported', async (t) => {
     const open = { ...well, HOST: '0.0.0.0' };
     await found(t, open, 'PUBLIC_URL', { problem: /cannot sign in/, remedy: /Set PUBLIC_URL/ });
     const https = { ...well, PUBLIC_URL: 'https://chat.example.com' };
@@ -173,7 +177,7 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('this machine', async (t) => {
+  t.test('problems with the machine are reported', async (t) => {
     const small = { ...machine, freeBytes: async () => 1024 ** 2, nodeVersion: '18.20.0' };
     const data = join(folder, 'data');
     mkdirSync(data, { mode: 0o700 });
@@ -198,10 +202,14 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('the database', async (t) => {
+  t.test('database connection problems are reported', async (t) => {
     const gone = { ...well, DATABASE_URL: 'postgres://parley:hidden@127.0.0.1:9/parley' };
     await found(t, gone, 'DATABASE_URL', { problem: /ECONNREFUSED/, remedy: /Start Postgres/ });
-    t.notMatch(JSON.stringify(await diagnose(gone, machine)), /hidden/, 'the password is not repeated');
+    t.notMatch(
+      JSON.stringify(await diagnose(gone, machine)),
+      /hidden/,
+      'the output does not contain the password',
+    );
     const other = new URL(databaseUrl);
     other.pathname = '/no_such_database';
     await found(t, { ...well, DATABASE_URL: other.href }, 'DATABASE_URL', {
@@ -224,7 +232,7 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('what is in the database', async (t) => {
+  t.test('problems with the stored data are reported', async (t) => {
     const own = await freshDatabase('postgres');
     const { close, db } = await openDatabase({ url: own.env.DATABASE_URL ?? '' });
     t.teardown(async () => {
@@ -286,7 +294,7 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('Redis', async (t) => {
+  t.test('Redis problems are reported', async (t) => {
     await found(t, { ...well, REDIS_URL: 'redis://127.0.0.1:9' }, 'REDIS_URL', {
       problem: /ECONNREFUSED/,
       remedy: /Start Redis/,
@@ -302,7 +310,7 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('upstreams', async (t) => {
+  t.test('upstream problems are reported', async (t) => {
     await found(t, { ...chat, CHAT_API_KEY: 'wrong' }, 'CHAT_API_KEY', {
       problem: /rejects the key/,
       remedy: /valid key/,
@@ -363,7 +371,7 @@ t.test('doctor', async (t) => {
     t.same(
       findings.filter(({ about }) => about.includes('sdk')),
       [],
-      'an API that only a package knows',
+      'the API of a third-party package is not checked',
     );
     await found(t, { ...well, SEARCH_URL: searx }, 'SEARCH_URL', {
       problem: /not return JSON/,
@@ -371,7 +379,7 @@ t.test('doctor', async (t) => {
     });
   });
 
-  t.test('certificates of upstreams', async (t) => {
+  t.test('invalid and expiring upstream certificates are reported', async (t) => {
     const serve = (end?: string) => listen(t, createTlsServer(selfSigned(end), status(200, models())));
     await found(
       t,

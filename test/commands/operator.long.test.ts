@@ -29,7 +29,7 @@ function run(command: string, args: string[], env: Record<string, string>): Prom
 
 const passwordIn = (text: string) => /: ([2-9a-z]{5}(?:-[2-9a-z]{5}){3})$/m.exec(text)?.[1] ?? '';
 
-/** A failure is one line to standard error, and nothing else. */
+/** Expects a failure to print one line to standard error, and nothing else. */
 function failed(t: Test, outcome: Outcome, line: RegExp, code = 1) {
   t.match(outcome, { code, stdout: '' });
   t.match(outcome.stderr, line);
@@ -54,7 +54,7 @@ const { app, client, database } = service;
 const context = { db: database.db, config: app.config };
 
 t.test(
-  'reset-password: the printed password signs in, the old one does not, every session ends',
+  'reset-password prints a password that works, invalidates the old one, and ends every session',
   async (t) => {
     const { cookie, email, password } = await client.signUp();
     const lines = await runOperatorCommand(context, 'reset-password', [email.toUpperCase()]);
@@ -67,7 +67,7 @@ t.test(
   },
 );
 
-t.test('set-plan: takes effect at once, also where owners cannot change it', async (t) => {
+t.test('set-plan takes effect immediately, even if owners cannot change their plan', async (t) => {
   const { cookie, email } = await client.signUp();
   await runOperatorCommand(context, 'set-plan', [email, 'pro', 'yearly']);
   t.match(await client.get('/account', { cookie }), {
@@ -76,7 +76,7 @@ t.test('set-plan: takes effect at once, also where owners cannot change it', asy
   });
 });
 
-t.test('what is refused is refused with a CommandError, and nothing changes', async (t) => {
+t.test('a rejected command throws a CommandError and changes nothing', async (t) => {
   await addAccount(database, 'ada@example.com');
   const refused = (name: string, args: string[], message: RegExp) =>
     t.rejects(runOperatorCommand(context, name, args), { name: 'CommandError', message });
@@ -109,7 +109,7 @@ t.test('what is refused is refused with a CommandError, and nothing changes', as
   });
 });
 
-t.test('a database that fails is told without a statement or a value', async (t) => {
+t.test('a database error is reported without its statement or values', async (t) => {
   const empty = await openDatabase({ dataDir: t.testdir() });
   t.teardown(() => empty.close());
   await t.rejects(runOperatorCommand({ ...context, db: empty.db }, 'reset-password', ['ada@example.com']), {
@@ -118,7 +118,7 @@ t.test('a database that fails is told without a statement or a value', async (t)
   });
 });
 
-t.test('on the command line, over Postgres', async (t) => {
+t.test('commands work on Postgres while the service runs', async (t) => {
   const { cookie, email } = await client.signUp();
   const reset = await run('reset-password', [email], service.env);
   t.match(reset, { code: 0, stderr: '' });
@@ -126,7 +126,7 @@ t.test('on the command line, over Postgres', async (t) => {
   t.equal((await client.post('/auth/login', { email, password: passwordIn(reset.stdout) })).status, 200);
 });
 
-t.test('on the command line, over the embedded database', async (t) => {
+t.test('commands work on the embedded database, whether or not the service runs', async (t) => {
   const { drop, env } = await freshDatabase('embedded');
   t.teardown(drop);
   const settings = { PORT: '0', LOG_LEVEL: 'silent', ...env };
@@ -138,7 +138,7 @@ t.test('on the command line, over the embedded database', async (t) => {
     run('reset-password', ['ada@example.com'], env),
     run('set-plan', ['ada@example.com', 'plus', 'yearly'], env),
   ]);
-  t.match(reset, { code: 0, stderr: '' }, 'the running service does it');
+  t.match(reset, { code: 0, stderr: '' }, 'the running service executes the command');
   t.match(changed, {
     code: 0,
     stdout: /^ada@example\.com is now on the plus plan, billed yearly/,
@@ -155,17 +155,21 @@ t.test('on the command line, over the embedded database', async (t) => {
   await running.stop();
 
   const again = await run('reset-password', ['ada@example.com'], env);
-  t.match(again, { code: 0, stderr: '' }, 'with no service running the command opens the folder itself');
+  t.match(
+    again,
+    { code: 0, stderr: '' },
+    'without a running service, the command opens the data folder itself',
+  );
   t.notOk(
     readdirSync(env.DATA_DIR ?? '').some((name) => name.includes('.sock')),
-    'and leaves it',
+    'the command leaves no socket behind',
   );
   const restarted = await startService(loadConfig(settings));
   t.ok(await verifyPassword((await accountOf(restarted))?.passwordHash ?? null, passwordIn(again.stdout)));
   await restarted.stop();
 });
 
-t.test('on the command line, failures are one line and exit code 1', async (t) => {
+t.test('failures print one line and exit with 1, or with 2 for wrong usage', async (t) => {
   const [usage, config, empty, away] = await Promise.all([
     run('set-plan', ['ada@example.com'], {}),
     run('reset-password', ['ada@example.com'], { PORT: 'x' }),
@@ -178,5 +182,5 @@ t.test('on the command line, failures are one line and exit code 1', async (t) =
   failed(t, config, /^PORT must be a whole number/);
   failed(t, empty, /^DATA_DIR .* has no database yet\. Start the service once/);
   failed(t, away, /^The command failed: the database cannot be reached \(ECONNREFUSED\)\.$/m);
-  t.notMatch(away.stderr, 'secret', 'a password in DATABASE_URL is not repeated');
+  t.notMatch(away.stderr, 'secret', 'the output does not contain the password in DATABASE_URL');
 });

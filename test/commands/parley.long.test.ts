@@ -1,4 +1,4 @@
-/** `npx parley` beside a running service: on Postgres, and on the embedded database through its socket. */
+/** `npx parley` while the service runs: on Postgres, and on the embedded database through the service's socket. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { commands } from '../../src/commands/index.ts';
@@ -9,7 +9,7 @@ import { Client, type OpenApi } from '../support/http.ts';
 import { parley } from '../support/parley.ts';
 import { onEachDatabase, type TestService } from '../support/service.ts';
 
-/** The value that a command prints with `--json`. */
+/** Runs a command with `--json`, and returns the parsed output. */
 async function json(t: Test, env: Record<string, string>, ...args: string[]) {
   const outcome = await parley(env, ...args, '--json');
   t.match(outcome, { code: 0, stderr: '' }, args.join(' '));
@@ -27,7 +27,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
   const cookie = cookieOf(await signIn());
   const { body: key } = await client.post('/keys', { name: 'a program', scopes: ['chat'] }, { cookie });
 
-  t.test('a created account signs in, and its address is taken', async (t) => {
+  t.test('a created account can sign in, and its email address cannot be reused', async (t) => {
     t.match(await client.get('/account', { cookie }), { status: 200, body: { plan: 'plus' } });
     t.match(await parley(env, 'accounts', 'create', 'ADA@example.com'), {
       code: 1,
@@ -38,7 +38,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
   });
 
   t.test(
-    'a suspension ends sessions, refuses keys and sign-ins, and is lifted without a trace',
+    'suspending an account ends its sessions and rejects its keys and sign-ins, and resuming restores its keys',
     async (t) => {
       t.equal((await chat(service, key.key)).status, 200);
       const shown = await json(t, env, 'accounts', 'suspend', email);
@@ -56,13 +56,13 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
         body: { error: { code: 'invalidLogin', message: /suspended\..*ops@example\.com/ } },
       });
       const wrong = await client.post('/auth/login', { email, password: 'another password' });
-      t.notMatch(wrong.body.error.message, /suspended/, 'only the owner learns of it');
+      t.notMatch(wrong.body.error.message, /suspended/, 'only the correct password reveals the suspension');
       t.match(await json(t, env, 'keys', 'find', key.key_prefix), { keys: [{ state: 'account suspended' }] });
       t.match(await json(t, env, 'accounts', 'list', '--suspended'), { accounts: [{ email }] });
 
       await json(t, env, 'accounts', 'resume', email);
       t.equal((await chat(service, key.key)).status, 200);
-      t.equal((await client.get('/account', { cookie })).status, 401, 'ended sessions stay ended');
+      t.equal((await client.get('/account', { cookie })).status, 401, 'resuming does not restore sessions');
       const events = await client.get('/events', { cookie: cookieOf(await signIn()) });
       const types = events.body.data.map(({ type }: { type: string }) => type);
       t.strictSame(
@@ -73,14 +73,14 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     },
   );
 
-  t.test('keys are found by their prefix, and revoked by a whole one', async (t) => {
+  t.test('keys are found by a partial prefix, and revoked by the full prefix', async (t) => {
     const part = key.key_prefix.slice(0, 'parley_'.length + 4);
     t.match(await json(t, env, 'keys', 'find', part), {
       keys: [{ prefix: key.key_prefix, email, name: 'a program', state: 'active' }],
     });
     const { stdout } = await parley(env, 'keys', 'find', key.key);
     t.match(stdout, key.key_prefix);
-    t.notMatch(stdout, key.key, 'a whole key is not repeated');
+    t.notMatch(stdout, key.key, 'the output does not contain the key');
     t.match(await parley(env, 'keys', 'revoke', part), { code: 1, stderr: /enter its full prefix/ });
     t.equal((await chat(service, key.key)).status, 200);
     t.match(await json(t, env, 'keys', 'revoke', key.key_prefix), { state: 'revoked' });
@@ -94,7 +94,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     });
   });
 
-  t.test('accounts are listed, the newest first, with a limit', async (t) => {
+  t.test('accounts are listed newest first, with a limit and filters', async (t) => {
     await json(t, env, 'accounts', 'create', 'bob_1@example.com');
     t.match(await json(t, env, 'accounts', 'list', '--limit', '1'), {
       accounts: [{ email: 'bob_1@example.com' }],
@@ -108,13 +108,13 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     t.match(await parley(env, 'accounts', 'list', '--limit', 'many'), { code: 2, stderr: /whole number/ });
   });
 
-  t.test('usage and audit agree with the calls', async (t) => {
+  t.test('usage and audit match the requests', async (t) => {
     const { usage } = await json(t, env, 'usage', email, '--days', '1');
     t.match(usage, [{ meter: 'chat', used: 3 }]);
     t.match(await json(t, env, 'audit'), { differences: [], open_charges: 0 });
   });
 
-  t.test('an account is deleted only with --yes', async (t) => {
+  t.test('accounts delete requires --yes', async (t) => {
     t.match(await parley(env, 'accounts', 'delete', 'bob_1@example.com'), { code: 2, stderr: /add --yes/ });
     await json(t, env, 'accounts', 'delete', 'bob_1@example.com', '--yes');
     t.match(await parley(env, 'accounts', 'show', 'bob_1@example.com'), {
@@ -123,7 +123,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     });
   });
 
-  t.test('a backup of the running embedded database starts a service with everything in it', async (t) => {
+  t.test('a service starts from a backup of the running embedded database with all its data', async (t) => {
     const folder = join(t.testdir(), 'copy');
     if (service.kind === 'postgres') {
       t.match(await parley(env, 'backup', folder), { code: 1, stderr: /pg_dump/ });
@@ -141,7 +141,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
   });
 });
 
-t.test('every command has help, and wrong usage ends with 2', async (t) => {
+t.test('every command has --help, and wrong usage exits with 2', async (t) => {
   const helps = await Promise.all(commands.map(({ name }) => parley({}, ...name.split(' '), '--help')));
   for (const [index, { name, summary }] of commands.entries()) {
     t.match(helps[index], { code: 0, stderr: '' }, name);

@@ -1,4 +1,4 @@
-/** `parley export` and `parley import`: embedded to Postgres and back, killed on the way. */
+/** `parley export` and `parley import`: from embedded to Postgres and back, with a kill midway. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ const clientOf = ({ app, port }: Service): Client =>
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery' };
 
-/** An account with a key, a conversation, and charges on three days, as its client sees them. */
+/** Creates an account with a key, a conversation, and charges on two days. */
 async function fill(env: Env): Promise<{ key: string; cookie: string }> {
   const service = await serve(env);
   const client = clientOf(service);
@@ -67,7 +67,7 @@ async function fill(env: Env): Promise<{ key: string; cookie: string }> {
   return { key: body.key, cookie };
 }
 
-/** What the owner sees. */
+/** The data that the owner sees. */
 async function seen(t: Test, env: Env, { cookie, key }: { key: string; cookie: string }) {
   const service = await serve(env);
   try {
@@ -92,7 +92,7 @@ async function seen(t: Test, env: Env, { cookie, key }: { key: string; cookie: s
   }
 }
 
-t.test('from the embedded database to Postgres and back', async (t) => {
+t.test('a transfer from the embedded database to Postgres and back preserves all data', async (t) => {
   const first = await freshDatabase('embedded');
   t.teardown(first.drop);
   const empty = await templatePostgres(async () => {}, 'parley_nothing');
@@ -102,18 +102,21 @@ t.test('from the embedded database to Postgres and back', async (t) => {
   const before = await seen(t, first.env, owner);
   const onServer = { DATABASE_URL: server.url };
 
-  await t.test('a transfer that is killed is continued, and nobody can use the half', async (t) => {
+  await t.test('a partial copy left by a killed transfer cannot be used', async (t) => {
     const child = start(first.env, 'export', server.url);
     const { close, db } = await openDatabase({ url: server.url });
     const count = async (table: string) => {
       const rows = await db.execute(sql`select count(*)::int as count from ${sql.identifier(table)}`);
       return (rows as unknown as { count: number }[])[0]?.count ?? 0;
     };
-    await eventually('the first charges arrive', async () => (await count('requests').catch(() => 0)) > 0);
+    await eventually(
+      'the first charges are copied',
+      async () => (await count('requests').catch(() => 0)) > 0,
+    );
     child.kill('SIGKILL');
     await once(child, 'exit');
-    t.ok((await count('requests')) < CHARGES, 'it was not done');
-    t.ok((await count('accounts')) > 0, 'but had begun');
+    t.ok((await count('requests')) < CHARGES, 'the transfer was incomplete');
+    t.ok((await count('accounts')) > 0, 'the transfer had started');
     await close();
     await t.rejects(serve(onServer), { message: /unfinished/ });
     const other = await freshDatabase('embedded');
@@ -132,7 +135,7 @@ t.test('from the embedded database to Postgres and back', async (t) => {
     { rows: CHARGES + 1 },
   );
   t.comment(`${CHARGES} charges to Postgres: ${seconds.toFixed(1)} s`);
-  t.strictSame(await seen(t, onServer, owner), before, 'keys, sessions, history, and sums are equal');
+  t.strictSame(await seen(t, onServer, owner), before, 'keys, sessions, history, and totals are equal');
 
   const folder = join(t.testdir(), 'back');
   const back = await parley({ DATA_DIR: folder }, 'import', server.url, '--json');
@@ -143,7 +146,7 @@ t.test('from the embedded database to Postgres and back', async (t) => {
   t.match(await parley(first.env, 'export', server.url), { code: 1, stderr: /is not empty/ });
 });
 
-t.test('a database in use is refused', async (t) => {
+t.test('export rejects a database that is in use', async (t) => {
   const [embedded, postgres] = await Promise.all([freshDatabase('embedded'), freshDatabase('postgres')]);
   t.teardown(async () => {
     await embedded.drop();
