@@ -1,4 +1,4 @@
-// The SDK against a running service, as its own sources: what `make sdk` packs is tested in package.long.test.ts.
+// The SDK's sources against a running service. package.long.test.ts tests the package that `make sdk` builds.
 import { createServer, request as httpRequest, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
@@ -11,7 +11,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.beforeEach(() => upstream.reset());
 
-/** The ceiling of the plan `small`. */
+/** The chat limit of the plan `small`. */
 const CEILING = 2;
 const { client } = await startTestService(t, 'postgres', {
   ...plansFile(t, { chat: CEILING }),
@@ -19,7 +19,7 @@ const { client } = await startTestService(t, 'postgres', {
 });
 const at = (options: Partial<ParleyOptions>) => createParley({ baseUrl: client.origin, ...options });
 
-/** An account of its own on a plan, and how to speak to the service with it. */
+/** Creates an account on a plan, and clients for its owner and its key. */
 async function account(plan: 'small' | 'large' = 'large') {
   const { cookie } = await client.signUp();
   const owner = at({ headers: { cookie } });
@@ -34,7 +34,7 @@ async function errorOf(promise: PromiseLike<unknown>): Promise<ParleyError> {
   throw error;
 }
 
-/** `fetch`, which counts, and for which the first answer that has arrived is lost all the same. */
+/** A `fetch` that counts requests and drops the response to the first one. */
 function losingFirst() {
   const seen = { count: 0 };
   const fetch = async (request: Request) => {
@@ -48,7 +48,7 @@ function losingFirst() {
   return { seen, fetch };
 }
 
-t.test('operations are methods: paths, queries and bodies from one object', async (t) => {
+t.test('operations are methods that take paths, queries, and bodies as one object', async (t) => {
   const { owner, parley } = await account();
   t.match(await owner.listPlans(), { data: [{ id: 'small' }, { id: 'large' }] });
   const [first] = (await owner.listKeys()).data;
@@ -60,13 +60,13 @@ t.test('operations are methods: paths, queries and bodies from one object', asyn
   t.match(await parley.chat({ message: 'Again', conversation_id: begun.conversation_id ?? '' }), {
     reply: 'You said: Again',
   });
-  t.equal((await owner.listRequests({ limit: 1 })).data.length, 1, 'a query');
+  t.equal((await owner.listRequests({ limit: 1 })).data.length, 1, 'limit is sent as a query parameter');
   t.equal((await parley.getUsage()).used.chat, 2);
   t.equal(await owner.revokeKey({ id }), undefined);
   t.match(await errorOf(parley.getUsage()), { code: 'apiKeyRevoked', status: 401 });
 });
 
-t.test('errors have the code, the id of the request, and what the service says beside them', async (t) => {
+t.test('errors have the code, the request ID, and the details of the response', async (t) => {
   const { owner, parley } = await account('small');
   for (let count = 0; count < CEILING; count += 1) await parley.chat({ message: 'Hello' });
   const spent = await errorOf(parley.chat({ message: 'One more' }));
@@ -86,7 +86,7 @@ t.test('errors have the code, the id of the request, and what the service says b
   t.throws(() => createParley({ baseUrl: `${client.origin}/api/v1` }), TypeError);
 });
 
-t.test('streamChat: typed events; an error before or within the stream throws', async (t) => {
+t.test('streamChat yields typed events, and throws errors before or within the stream', async (t) => {
   const { parley } = await account('small');
   let text = '';
   let reply: string | undefined;
@@ -117,7 +117,7 @@ t.test('streamChat: typed events; an error before or within the stream throws', 
   t.match(await errorOf(parley.streamChat({ message: 'Hello' }).next()), { code: 'quotaExceeded' });
 });
 
-t.test('streamChat: the signal, or leaving the loop, stops the reply', async (t) => {
+t.test('streamChat: aborting the signal or leaving the loop stops the reply', async (t) => {
   const { parley } = await account();
   await upstream.configure({ chunks: 10_000, chunkIntervalMs: 20 });
   const controller = new AbortController();
@@ -138,71 +138,77 @@ t.test('streamChat: the signal, or leaving the loop, stops the reply', async (t)
   t.ok((await abortSeen(upstream, Date.now())) < 1000);
 });
 
-t.test('an answer that is lost: with an idempotency key asked for again, and charged once', async (t) => {
+t.test('a request whose response is lost is retried if it is idempotent, and charged once', async (t) => {
   const { key, parley } = await account();
   const { fetch, seen } = losingFirst();
   const unlucky = at({ apiKey: key, fetch });
   const idempotencyKey = newIdempotencyKey();
   const answer = await unlucky.chat({ message: 'Hello' }, { idempotencyKey });
   t.equal(seen.count, 2);
-  t.match(await parley.chat({ message: 'Hello' }, { idempotencyKey }), { id: answer.id }, 'the same answer');
+  t.match(await parley.chat({ message: 'Hello' }, { idempotencyKey }), { id: answer.id }, 'the same reply');
   t.equal((await parley.getUsage()).used.chat, 1);
 
   const without = losingFirst();
   const lost = await errorOf(at({ apiKey: key, fetch: without.fetch }).chat({ message: 'Hello' }));
   t.match(lost, { code: 'connectionFailed', status: 0, requestId: null, isTransient: true });
-  t.equal(without.seen.count, 1, 'without a key never sent twice');
+  t.equal(without.seen.count, 1, 'without an idempotency key, a charged request is not retried');
 
   const reading = losingFirst();
   t.equal((await at({ apiKey: key, fetch: reading.fetch }).getUsage()).used.chat, 2);
-  t.equal(reading.seen.count, 2, 'reading is harmless');
+  t.equal(reading.seen.count, 2, 'GET requests are retried');
 });
 
-t.test('the same key twice at once: the second waits for the answer of the first', async (t) => {
-  const { parley } = await account();
-  await upstream.configure({ headersDelayMs: 400 });
-  const options = { idempotencyKey: newIdempotencyKey() };
-  const ids = await Promise.all([1, 2].map(() => parley.chat({ message: 'Hello' }, options)));
-  t.equal(ids[0]?.id, ids[1]?.id);
-  t.equal((await parley.getUsage()).used.chat, 1);
-});
+t.test(
+  'of two concurrent requests with the same idempotency key, the second waits for the response to the first',
+  async (t) => {
+    const { parley } = await account();
+    await upstream.configure({ headersDelayMs: 400 });
+    const options = { idempotencyKey: newIdempotencyKey() };
+    const ids = await Promise.all([1, 2].map(() => parley.chat({ message: 'Hello' }, options)));
+    t.equal(ids[0]?.id, ids[1]?.id);
+    t.equal((await parley.getUsage()).used.chat, 1);
+  },
+);
 
-t.test('a gateway that answers instead: waited for as it says, else an error of its own', async (t) => {
-  const { key } = await account();
-  const answers: ((response: ServerResponse) => void)[] = [];
-  const gateway = createServer((request, response) => {
-    const answer = answers.shift();
-    if (answer) return answer(response);
-    const onward = httpRequest(
-      client.origin + request.url,
-      { method: request.method, headers: request.headers },
-      (got) => {
-        response.writeHead(got.statusCode ?? 502, got.headers);
-        got.pipe(response);
-      },
+t.test(
+  'a 503 from a gateway is retried after Retry-After, and an unreadable response is an error',
+  async (t) => {
+    const { key } = await account();
+    const answers: ((response: ServerResponse) => void)[] = [];
+    const gateway = createServer((request, response) => {
+      const answer = answers.shift();
+      if (answer) return answer(response);
+      const onward = httpRequest(
+        client.origin + request.url,
+        { method: request.method, headers: request.headers },
+        (got) => {
+          response.writeHead(got.statusCode ?? 502, got.headers);
+          got.pipe(response);
+        },
+      );
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => gateway.close());
+    const baseUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const parley = at({ baseUrl, apiKey: key });
+
+    answers.push((response) => response.writeHead(503, { 'retry-after': '1' }).end('<h1>Soon</h1>'));
+    const startedAt = performance.now();
+    t.match(await parley.getUsage(), { plan: 'large' });
+    t.ok(performance.now() - startedAt >= 1000, 'retried after Retry-After');
+
+    answers.push((response) => response.writeHead(503, { 'retry-after': '3600' }).end());
+    t.match(await errorOf(parley.getUsage()), { code: 'unreadableAnswer', status: 503, retryAfter: 3600 });
+
+    answers.push((response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>'),
     );
-    request.pipe(onward);
-  });
-  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => gateway.close());
-  const baseUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
-  const parley = at({ baseUrl, apiKey: key });
+    t.match(await errorOf(parley.getUsage()), { code: 'unreadableAnswer' });
 
-  answers.push((response) => response.writeHead(503, { 'retry-after': '1' }).end('<h1>Soon</h1>'));
-  const startedAt = performance.now();
-  t.match(await parley.getUsage(), { plan: 'large' });
-  t.ok(performance.now() - startedAt >= 1000, 'after the second that it asked for');
-
-  answers.push((response) => response.writeHead(503, { 'retry-after': '3600' }).end());
-  t.match(await errorOf(parley.getUsage()), { code: 'unreadableAnswer', status: 503, retryAfter: 3600 });
-
-  answers.push((response) =>
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>'),
-  );
-  t.match(await errorOf(parley.getUsage()), { code: 'unreadableAnswer' });
-
-  answers.push((response) =>
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n'),
-  );
-  t.match(await errorOf(parley.streamChat({ message: 'Hello' }).next()), { code: 'connectionFailed' });
-});
+    answers.push((response) =>
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n'),
+    );
+    t.match(await errorOf(parley.streamChat({ message: 'Hello' }).next()), { code: 'connectionFailed' });
+  },
+);

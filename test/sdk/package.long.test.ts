@@ -1,4 +1,4 @@
-// `make sdk`, installed as somebody else's project installs it: packed, compiled against strictly, and run.
+// The output of `make sdk`, as other projects use it: packed, installed, compiled in strict mode, and run.
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ import { buildSdk, outside, strictly } from './support.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { NODE_OPTIONS: _, ...env } = process.env; // tap's, to follow the processes of a test
+const { NODE_OPTIONS: _, ...env } = process.env; // tap sets it to follow child processes.
 
 const sdk = await buildSdk(t);
 
-t.test('the packed SDK compiles strictly and does the main job', async (t) => {
+t.test('the packed SDK compiles in strict mode, and a program that uses it works', async (t) => {
   const cwd = outside(t);
   writeFileSync(join(cwd, 'package.json'), '{"private": true, "type": "module"}');
   const { stdout: packed } = await run('npm', ['pack', '--silent', '--pack-destination', cwd], {
@@ -28,9 +28,9 @@ t.test('the packed SDK compiles strictly and does the main job', async (t) => {
     name: 'parley-sdk',
     version,
   });
-  t.notOk(existsSync(join(cwd, 'node_modules/openapi-fetch')), 'what it needs comes with it');
+  t.notOk(existsSync(join(cwd, 'node_modules/openapi-fetch')), 'dependencies are bundled');
 
-  await t.test('with the types of Node, and with those of a browser', async (t) => {
+  await t.test('the package compiles with the types of Node.js or of a browser', async (t) => {
     cpSync(join(root, 'node_modules/@types/node'), join(cwd, 'node_modules/@types/node'), {
       recursive: true,
     });
@@ -75,7 +75,7 @@ t.test('the packed SDK compiles strictly and does the main job', async (t) => {
   t.equal(said.first, said.second);
 });
 
-t.test('npm install of the folder itself, which npm only links', async (t) => {
+t.test('npm install works with the folder, which npm only links', async (t) => {
   const cwd = outside(t);
   writeFileSync(join(cwd, 'package.json'), '{"private": true, "type": "module"}');
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', sdk], {

@@ -1,5 +1,5 @@
-// What somebody writes who has installed the SDK: compiled strictly against the packed package, and run.
-// It prints one line of JSON for package.long.test.ts.
+// A typical program that uses the SDK. package.long.test.ts compiles it in strict mode against the packed package, runs it,
+// and reads the line of JSON that it prints.
 import {
   type ChatEvent,
   createParley,
@@ -61,15 +61,15 @@ try {
   }
 }
 
-// @ts-expect-error a scope that there is not
+// @ts-expect-error an unknown scope
 void (() => owner.createKey({ name: 'Program', scopes: ['everything'] }));
 // @ts-expect-error a message is required
 void (() => parley.chat({}));
-// @ts-expect-error streams have a method of their own
+// @ts-expect-error streams have a separate method
 void (() => parley.chat({ message: 'Hello', stream: true }));
-// @ts-expect-error nothing is charged here, so there is no key to retry with
+// @ts-expect-error this operation is free, so it takes no idempotency key
 void (() => parley.getUsage({}, { idempotencyKey }));
-// @ts-expect-error no such field
+// @ts-expect-error an unknown field
 void (() => plain.answer);
 
 console.log(

@@ -1,4 +1,4 @@
-/** Building the SDK, and compiling against it, as a project outside of this checkout does. */
+/** Builds the SDK, and compiles against it like a project outside of this checkout. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,14 +11,14 @@ import { nodeWithoutTap } from '../support/loader.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** An empty folder outside of this checkout, whose node_modules it must not find. */
+/** Creates an empty folder outside of this checkout, so that module resolution cannot find this checkout's node_modules. */
 export function outside(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-sdk-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Builds the SDK into a folder of the test's own. */
+/** Builds the SDK into a temporary folder. */
 export async function buildSdk(t: Test): Promise<string> {
   const folder = join(outside(t), 'parley-sdk');
   await run(process.execPath, [join(root, 'tools/sdk/build.mjs'), folder]);
@@ -26,9 +26,9 @@ export async function buildSdk(t: Test): Promise<string> {
 }
 
 /**
- * Compiles files of a folder in the strictest way there is, libraries included.
+ * Compiles files of a folder with the strictest compiler options, including library checks.
  *
- * @returns what the compiler complained about; an empty text where it had nothing to say
+ * @returns the compiler's errors, or an empty string
  */
 export async function strictly(cwd: string, files: string[], options: object): Promise<string> {
   const compilerOptions = {
