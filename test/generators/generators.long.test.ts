@@ -1,4 +1,5 @@
-// Generators that people use, on openapi.json as it is: no warning, strict output, and the main job against a service.
+// Popular generators on the unmodified openapi.json: they print no warning, their output compiles in strict mode, and a
+// program that uses it works against a service.
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,22 +38,22 @@ type Generator = {
   name: string;
   program: string;
   args: string[];
-  /** What it prints when all is well, line by line; anything else is a warning. */
+  /** The lines that it prints on success. Any other line is a warning. */
   says: RegExp[];
   /** Its configuration: file names with their content. */
   files?: Record<string, string>;
-  /** Compiler options that its own files need, which have nothing of the document in them. */
+  /** Compiler options that the generator's runtime files need, regardless of the document. */
   options?: Record<string, unknown>;
-  /** Modules without file endings run only as CommonJS. */
+  /** Imports without file extensions run only as CommonJS. */
   isCommonJs?: true;
 };
 
-/** They pass undefined where exactOptionalPropertyTypes forbids it. */
+/** Some generators pass undefined where exactOptionalPropertyTypes forbids it. */
 const inexact = { exactOptionalPropertyTypes: false };
-/** The declarations of the package that they import do not compile strictly. */
+/** The declarations of a package that the output imports do not compile in strict mode. */
 const ofLibrary = { skipLibCheck: true };
 
-/** Guide "SDKs" gives the same commands. */
+/** The "SDKs" guide lists the same commands. */
 const generators: Generator[] = [
   {
     name: 'openapi-typescript',
@@ -152,7 +153,7 @@ const { client } = await startTestService(t, 'embedded', plansFile(t, { chat: 1 
 const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
 for (const { args, files = {}, isCommonJs, name, options, program, says } of generators) {
-  t.test(`${name}: no warning, compiles strictly, does the main job`, async (t) => {
+  t.test(`${name} prints no warning, and its output compiles in strict mode and works`, async (t) => {
     const cwd = outside(t);
     const type = isCommonJs ? 'commonjs' : 'module';
     writeFileSync(join(cwd, 'package.json'), JSON.stringify({ private: true, type }));
@@ -170,7 +171,7 @@ for (const { args, files = {}, isCommonJs, name, options, program, says } of gen
     t.strictSame(
       lines.filter((line) => !says.some((expected) => expected.test(line))),
       [],
-      'nothing to complain about',
+      'the generator prints no warning',
     );
 
     copyFileSync(here(`programs/${name}.ts`), join(cwd, 'program.ts'));

@@ -1,4 +1,4 @@
-// What @hey-api/openapi-ts writes: functions by operationId. Prints one line of JSON for generators.long.test.ts.
+// @hey-api/openapi-ts generates functions by operationId. Prints one line of JSON for generators.long.test.ts.
 import { client } from './generated/client.gen.js';
 import { chat, createKey, getUsage } from './generated/sdk.gen.js';
 

@@ -1,11 +1,11 @@
-// What kubb writes: a function per operation. Its client does not throw, so a refusal is in the data. Prints one line of
-// JSON for generators.long.test.ts.
+// kubb generates a function per operation. Its client does not throw, so an error is in the data. Prints one line of JSON
+// for generators.long.test.ts.
 import { setConfig } from '@kubb/plugin-client/clients/fetch';
 import { chat, createKey, getUsage, type StreamQuotaError } from './generated/index.js';
 
 const [baseURL = '', cookie = ''] = process.argv.slice(2);
 
-// Its client sends bodies without a type.
+// The client does not set Content-Type.
 const type = { 'content-type': 'application/json' };
 
 setConfig({ baseURL, headers: { ...type, cookie } });

@@ -1,4 +1,4 @@
-// What oazapfts writes: functions by operationId, which return every status. Prints one line of JSON for
+// oazapfts generates functions by operationId, which return every status. Prints one line of JSON for
 // generators.long.test.ts.
 import { chat, createKey, defaults, getUsage } from './generated/api.js';
 

@@ -1,5 +1,5 @@
-// What openapi-generator-plus writes: a class per tag, which throws the response of a refusal. Prints one line of JSON
-// for generators.long.test.ts.
+// openapi-generator-plus generates a class per tag, which throws error responses. Prints one line of JSON for
+// generators.long.test.ts.
 import { Api, ChatApi, KeysApi, UsageApi } from './generated/index';
 
 async function main([baseUrl = '', cookie = '']: string[]) {
@@ -16,7 +16,7 @@ async function main([baseUrl = '', cookie = '']: string[]) {
   const refused = await chat
     .chat(undefined, { message: 'One more' }, options)
     .catch((response: Response) => response.json() as Promise<Api.StreamQuotaError>);
-  if (!('error' in refused)) throw new Error('It was not refused.');
+  if (!('error' in refused)) throw new Error('The request was not rejected.');
   const { code, limit } = refused.error;
   return { prefix, key, reply, used, code, ceiling: limit?.ceiling };
 }

@@ -1,4 +1,4 @@
-// What openapi-zod-client writes: Zod schemas, which check every request and response. Prints one line of JSON for
+// openapi-zod-client generates Zod schemas, which validate every request and response. Prints one line of JSON for
 // generators.long.test.ts.
 import { isErrorFromAlias } from '@zodios/core';
 import { createApiClient, api as description } from './generated/api.js';

@@ -1,4 +1,4 @@
-// What orval writes for fetch: functions by operationId, with relative addresses. Prints one line of JSON for
+// orval generates functions by operationId for fetch, with relative URLs. Prints one line of JSON for
 // generators.long.test.ts.
 import { chat, createKey, getUsage } from './generated/client.js';
 

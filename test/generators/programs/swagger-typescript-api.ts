@@ -1,4 +1,4 @@
-// What swagger-typescript-api writes: a class with a method per operation. Prints one line of JSON for
+// swagger-typescript-api generates a class with a method per operation. Prints one line of JSON for
 // generators.long.test.ts.
 import { Api, type HttpResponse, type StreamQuotaError } from './generated/api.js';
 
