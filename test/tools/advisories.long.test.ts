@@ -1,4 +1,4 @@
-// `make advisories` and `make sbom`: what is known of the packages that ship.
+// `make advisories` and `make sbom`: advisories and licenses of the packages that ship.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 type Ended = { code: number; stdout: string; stderr: string };
 
 function run(t: Test, program: string, registry: string): Promise<Ended> {
-  // npm remembers what a registry said.
+  // npm caches the registry's responses.
   const env = { ...process.env, npm_config_registry: registry, npm_config_cache: t.testdir() };
   return new Promise((resolve) => {
     execFile(process.execPath, [program], { cwd: root, env }, (error, stdout, stderr) =>
@@ -21,7 +21,7 @@ function run(t: Test, program: string, registry: string): Promise<Ended> {
   });
 }
 
-/** A registry that answers every request so. */
+/** Starts a registry that handles every request with the given listener. */
 async function registry(t: Test, answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,7 +32,7 @@ async function registry(t: Test, answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-/** Of packages with an advisory, by name. */
+/** A listener that returns advisories by package name. */
 const knows =
   (advisories: object): RequestListener =>
   (incoming, outgoing) => {
@@ -46,19 +46,22 @@ const advisory = (severity: string) => [
   { id: 1, url: 'https://example.com/1', title: 'It breaks', severity, vulnerable_versions: '>=0.0.0' },
 ];
 
-t.test('make advisories: a package that ships, of the server or of the page, fails it', async (t) => {
-  for (const name of ['fastify', 'react']) {
-    const { code, stderr } = await run(
-      t,
-      'tools/advisories.mjs',
-      await registry(t, knows({ [name]: advisory('low') })),
-    );
-    t.equal(code, 1);
-    t.match(stderr, new RegExp(`${name} .*It breaks \\(low\\) https://example.com/1`));
-  }
-});
+t.test(
+  'make advisories fails for an advisory on a package that ships with the server or the dashboard',
+  async (t) => {
+    for (const name of ['fastify', 'react']) {
+      const { code, stderr } = await run(
+        t,
+        'tools/advisories.mjs',
+        await registry(t, knows({ [name]: advisory('low') })),
+      );
+      t.equal(code, 1);
+      t.match(stderr, new RegExp(`${name} .*It breaks \\(low\\) https://example.com/1`));
+    }
+  },
+);
 
-t.test('make advisories: a package of the tests does not', async (t) => {
+t.test('make advisories ignores an advisory on a package that only tests use', async (t) => {
   const { code, stdout } = await run(
     t,
     'tools/advisories.mjs',
@@ -68,51 +71,57 @@ t.test('make advisories: a package of the tests does not', async (t) => {
   t.match(stdout, /No package that ships has a known advisory/);
 });
 
-t.test('make advisories: a registry that refuses, or is not there, is no answer, and soon', async (t) => {
-  const refusing = await registry(t, (incoming, outgoing) => {
-    incoming.resume();
-    outgoing.writeHead(405).end();
-  });
-  for (const url of [refusing, 'http://127.0.0.1:1/']) {
-    const from = performance.now();
-    const { code, stderr } = await run(t, 'tools/advisories.mjs', url);
-    t.equal(code, 2);
-    t.match(stderr, /the registry could not be reached/);
-    t.ok(performance.now() - from < 60_000);
-  }
-});
+t.test(
+  'make advisories exits with 2 within a minute if the registry rejects the request or is unreachable',
+  async (t) => {
+    const refusing = await registry(t, (incoming, outgoing) => {
+      incoming.resume();
+      outgoing.writeHead(405).end();
+    });
+    for (const url of [refusing, 'http://127.0.0.1:1/']) {
+      const from = performance.now();
+      const { code, stderr } = await run(t, 'tools/advisories.mjs', url);
+      t.equal(code, 2);
+      t.match(stderr, /the registry could not be reached/);
+      t.ok(performance.now() - from < 60_000);
+    }
+  },
+);
 
-t.test('make advisories: a registry that never answers is given up', async (t) => {
+t.test('make advisories exits with 2 within a minute if the registry does not respond', async (t) => {
   const from = performance.now();
   const { code } = await run(t, 'tools/advisories.mjs', await registry(t, () => {}));
   t.equal(code, 2);
   t.ok(performance.now() - from < 60_000);
 });
 
-t.test('make sbom: each package that ships, with version, license and purl; none of the tools', async (t) => {
-  const { code, stderr } = await run(t, 'tools/sbom.mjs', 'http://127.0.0.1:1/');
-  t.equal(code, 0, stderr);
-  for (const [file, lock] of [
-    ['parley', 'package-lock.json'],
-    ['parley-dashboard', 'src/dashboard/package-lock.json'],
-  ]) {
-    const document = JSON.parse(fs.readFileSync(`${root}sbom/${file}.cdx.json`, 'utf8'));
-    t.match(document, {
-      bomFormat: 'CycloneDX',
-      specVersion: /^1\.\d$/,
-      metadata: { component: { name: file } },
-    });
-    const packages: Record<string, { dev?: boolean; version: string }> = JSON.parse(
-      fs.readFileSync(root + lock, 'utf8'),
-    ).packages;
-    const expected = Object.entries(packages)
-      .filter(([path, { dev }]) => path !== '' && !dev)
-      .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`);
-    const listed = document.components.map(
-      (one: { name: string; version: string }) => `${one.name}@${one.version}`,
-    );
-    t.same([...new Set(listed)].sort(), [...new Set(expected)].sort());
-    for (const { licenses, purl } of document.components)
-      t.ok(licenses.length > 0 && purl.startsWith('pkg:npm/'));
-  }
-});
+t.test(
+  'make sbom lists every package that ships, with its version, license, and purl, and no dev dependency',
+  async (t) => {
+    const { code, stderr } = await run(t, 'tools/sbom.mjs', 'http://127.0.0.1:1/');
+    t.equal(code, 0, stderr);
+    for (const [file, lock] of [
+      ['parley', 'package-lock.json'],
+      ['parley-dashboard', 'src/dashboard/package-lock.json'],
+    ]) {
+      const document = JSON.parse(fs.readFileSync(`${root}sbom/${file}.cdx.json`, 'utf8'));
+      t.match(document, {
+        bomFormat: 'CycloneDX',
+        specVersion: /^1\.\d$/,
+        metadata: { component: { name: file } },
+      });
+      const packages: Record<string, { dev?: boolean; version: string }> = JSON.parse(
+        fs.readFileSync(root + lock, 'utf8'),
+      ).packages;
+      const expected = Object.entries(packages)
+        .filter(([path, { dev }]) => path !== '' && !dev)
+        .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`);
+      const listed = document.components.map(
+        (one: { name: string; version: string }) => `${one.name}@${one.version}`,
+      );
+      t.same([...new Set(listed)].sort(), [...new Set(expected)].sort());
+      for (const { licenses, purl } of document.components)
+        t.ok(licenses.length > 0 && purl.startsWith('pkg:npm/'));
+    }
+  },
+);

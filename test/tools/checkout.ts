@@ -10,17 +10,17 @@ const { programs } = (await import(new URL('../../tools/prepare/programs.mjs', i
   programs: string[];
 };
 
-/** A checkout in a temporary folder, small but real: the true tools/prepare and Makefile, and an npm that stands in. */
+/** A small checkout in a temporary folder, with the real tools/prepare and Makefile, and a fake npm. */
 export type Checkout = {
   folder: string;
   write(name: string, content: string): void;
   read(name: string): string;
   has(name: string): boolean;
-  /** What npm was called with, a line for each time. */
+  /** The arguments of each npm call, one line per call. */
   npmCalls(): string[];
   /** Starts `node tools/prepare.mjs MODE`. */
   start(mode: string, env?: NodeJS.ProcessEnv): Preparation;
-  /** The same with the folder closed to writing, as if it were another user's. */
+  /** The same, but without write access to the folder, as if another user owned it. */
   startReadOnly(mode: string): Preparation;
   remove(): void;
 };
@@ -35,7 +35,7 @@ process.on('SIGINT', () => { console.log('draining'); process.exit(0); });
 export const typed: string = 'typed';
 `;
 
-/** Stands in for the dashboard's bundler: writes one file, and fails where a source is broken. */
+/** Fakes the dashboard's bundler: writes two files, and fails if a source is broken. */
 const vite = `
 const fs = require('node:fs');
 const out = process.argv[process.argv.indexOf('--outDir') + 1];
@@ -46,12 +46,12 @@ fs.writeFileSync(out + '/index.html', source);
 fs.writeFileSync(out + '/assets/index.js', source);
 `;
 
-/** Stands in for the package that carries the renderer of the API reference; the server that it plugs into is real. */
+/** Fakes the package with the renderer of the API reference. The Fastify server that loads it is real. */
 const renderer = `
 export default async (app) => app.get('/js/scalar.js', async () => 'the renderer');
 `;
 
-/** Stands in for the embedded database: creates one file. */
+/** Fakes the embedded database: creates one file. */
 const database = `
 import { writeFileSync } from 'node:fs';
 export const PGlite = {
@@ -63,8 +63,8 @@ export const PGlite = {
 `;
 
 /**
- * Stands in for npm: notes its arguments, links the compiler, and behaves as NPM_BEHAVES says (\`hangs\` before it is
- * done, \`offline\`).
+ * Fakes npm: records its arguments and links the compiler. NPM_BEHAVES makes it misbehave (`hangs` before it is done,
+ * `slow`, `offline`).
  */
 const npm = `#!/bin/sh
 echo "$@" >> "$NPM_CALLS"
@@ -88,7 +88,7 @@ fi
 case "$*" in *include=dev*) mkdir node_modules/tool;; esac
 `;
 
-/** tap has every Node that a test starts report to it, by way of this variable. */
+/** Through this variable, tap makes every Node.js process that a test starts report to it. */
 const withoutTap = 'unset NODE_OPTIONS; exec "$0" "$@"';
 
 export function makeCheckout(): Checkout {
@@ -140,7 +140,7 @@ export function makeCheckout(): Checkout {
     start: (mode, env) => start([], mode, env),
     startReadOnly(mode) {
       fs.chmodSync(folder, 0o555);
-      // Root may write everywhere but for this.
+      // Root may write anywhere unless this capability is dropped.
       const run = start(process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override'] : [], mode);
       run.ended.finally(() => fs.chmodSync(folder, 0o755));
       return run;
@@ -149,7 +149,7 @@ export function makeCheckout(): Checkout {
   };
 }
 
-/** Collects what a program prints until it ends. */
+/** Collects a program's output until it exits. */
 export function follow(child: ChildProcess): Preparation {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));

@@ -1,4 +1,4 @@
-// A build is skipped if its sources have not changed, so their list has each file that the build includes.
+// A build is skipped if its sources have not changed, so the list of sources must have every file that the build includes.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,10 @@ const { dashboardFiles } = await toolsOf('dashboard');
 const { serviceFiles } = await toolsOf('build');
 const { programs } = (await toolsOf('programs')) as { programs: string[] };
 
-/** They are not part of a build. */
+/** Type imports are not part of a build. */
 const typeImports = /^(import|export) type [^;]*;/gm;
 
-/** The relative imports of a file, also those made later, from the root. */
+/** The relative imports of a file, including dynamic ones, as paths from the root. */
 const importsOf = (file: string): string[] =>
   ts
     .preProcessFile(fs.readFileSync(path.join(root, file), 'utf8').replaceAll(typeImports, ''))
@@ -31,14 +31,14 @@ function importedFrom(entries: readonly string[]): Set<string> {
 const missing = (imported: ReadonlySet<string>, listed: readonly string[]): string[] =>
   [...imported].filter((file) => !listed.includes(file));
 
-t.test('the dashboard', async (t) => {
+t.test("the dashboard's list of sources has every imported file", async (t) => {
   const imported = importedFrom(['src/dashboard/main.tsx']);
   for (const file of ['texts/de.ts', 'pages/chat/math-marks.ts', '../sdk/client.ts'])
     t.ok(imported.has(path.join('src/dashboard', file)), file);
   t.same(missing(imported, dashboardFiles(root)), []);
 });
 
-t.test('the service', async (t) => {
+t.test("the service's list of sources has every imported file", async (t) => {
   const imported = importedFrom(programs.map((name) => `src/${name}.ts`));
   for (const file of ['app.ts', 'dashboard/sections.ts']) t.ok(imported.has(`src/${file}`), file);
   t.same(missing(imported, serviceFiles(root)), []);

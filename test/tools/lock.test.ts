@@ -7,7 +7,7 @@ import t from 'tap';
 const module = new URL('../../tools/prepare/lock.mjs', import.meta.url);
 const { takeLock } = await import(module.href);
 
-t.test('takeLock: of many at once each holds it alone, and all of them in the end', async (t) => {
+t.test('takeLock: concurrent callers hold the lock one at a time, and all of them get it', async (t) => {
   const folder = t.testdir();
   let inside = 0;
   let mostInside = 0;
@@ -30,21 +30,24 @@ const holdLock = `
   console.log('held');
 `;
 
-// On macOS, a killed holder leaves a file behind.
+// On macOS, a killed holder leaves its lock file behind.
 for (const platform of ['linux', 'darwin'])
-  t.test(`takeLock: a stopped process keeps it, a killed one does not (${platform})`, async (t) => {
-    const folder = t.testdir();
-    t.intercept(process, 'platform', { value: platform });
-    const args = ['--input-type=module', '--eval', holdLock, folder, platform];
-    const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    t.teardown(() => holder.kill('SIGKILL'));
-    await once(holder.stdout, 'data');
-    holder.kill('SIGSTOP');
-    const waits = new EventEmitter();
-    const taken = takeLock(folder, { onWait: () => waits.emit('wait') });
-    await once(waits, 'wait');
-    holder.kill('SIGKILL');
-    const lock = await taken;
-    t.pass('the lock is taken');
-    lock.release();
-  });
+  t.test(
+    `takeLock: a stopped process keeps the lock, and a killed one releases it (${platform})`,
+    async (t) => {
+      const folder = t.testdir();
+      t.intercept(process, 'platform', { value: platform });
+      const args = ['--input-type=module', '--eval', holdLock, folder, platform];
+      const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+      t.teardown(() => holder.kill('SIGKILL'));
+      await once(holder.stdout, 'data');
+      holder.kill('SIGSTOP');
+      const waits = new EventEmitter();
+      const taken = takeLock(folder, { onWait: () => waits.emit('wait') });
+      await once(waits, 'wait');
+      holder.kill('SIGKILL');
+      const lock = await taken;
+      t.pass('the waiting caller gets the lock');
+      lock.release();
+    },
+  );

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { follow, makeCheckout } from './checkout.ts';
 
-t.test('make: without a target it lists each with a sentence', async (t) => {
+t.test('make without a target lists each target with a description', async (t) => {
   const { stdout } = spawnSync('make', { encoding: 'utf8', cwd: new URL('../..', import.meta.url) });
   for (const target of [
     'help',
@@ -22,8 +22,8 @@ t.test('make: without a target it lists each with a sentence', async (t) => {
   }
 });
 
-t.test('make start: Ctrl-C on a terminal lets the server end, and make exits as it does', async (t) => {
-  // util-linux's `script` gives the command a terminal of its own, and passes on what is "typed". Other systems' differ.
+t.test('make start: Ctrl-C shuts down the server gracefully, and make exits with its code', async (t) => {
+  // util-linux's `script` runs the command in a pseudoterminal and forwards input. On other systems, `script` differs.
   if (process.platform !== 'linux') return;
   const checkout = makeCheckout();
   t.teardown(checkout.remove);

@@ -22,7 +22,7 @@ const rendererOf = ({ folder }: Checkout) =>
 const leftovers = ({ folder }: Checkout) =>
   fs.readdirSync(path.join(folder, '.prepare')).filter((name) => name.startsWith('unfinished'));
 
-t.test('a Node that is too old is told in one line which one is needed', async (t) => {
+t.test('an outdated Node.js prints one line that names the required version', async (t) => {
   t.match(
     nodeProblem('18.20.4', '>=20.19'),
     /^Parley needs Node\.js 20\.19 or newer and this is 18\.20\.4: .*24.*$/,
@@ -33,43 +33,58 @@ t.test('a Node that is too old is told in one line which one is needed', async (
   }
 });
 
-t.test('serve: installs and builds once; then nothing until a source or the lock file changes', async (t) => {
-  const checkout = checkoutFor(t);
-  t.equal((await checkout.start('serve').ended).code, 0);
-  t.match(checkout.npmCalls(), [/^ci --omit=dev /, /^ci --omit=dev /], 'for serving, and for the dashboard');
-  t.ok(checkout.has('dist/src/main.js'));
-  t.ok(checkout.has('dist/dashboard/index.html'));
-  const [file = ''] = rendererOf(checkout);
-  t.match(file, /^scalar-[0-9a-f]{12}\.js$/, 'a name that changes with the content');
-  t.equal(checkout.read(`dist/reference/${file}`), 'the renderer');
-  const packed = fs.readFileSync(path.join(checkout.folder, `dist/reference/${file}.gz`));
-  t.equal(gunzipSync(packed).toString(), 'the renderer');
-  t.ok(checkout.has(`dist/reference/${file}.br`));
+t.test(
+  'serve installs and builds once, then does nothing until a source or the lock file changes',
+  async (t) => {
+    const checkout = checkoutFor(t);
+    t.equal((await checkout.start('serve').ended).code, 0);
+    t.match(
+      checkout.npmCalls(),
+      [/^ci --omit=dev /, /^ci --omit=dev /],
+      'one install for the service, and one for the dashboard',
+    );
+    t.ok(checkout.has('dist/src/main.js'));
+    t.ok(checkout.has('dist/dashboard/index.html'));
+    const [file = ''] = rendererOf(checkout);
+    t.match(file, /^scalar-[0-9a-f]{12}\.js$/, 'the name contains a hash of the content');
+    t.equal(checkout.read(`dist/reference/${file}`), 'the renderer');
+    const packed = fs.readFileSync(path.join(checkout.folder, `dist/reference/${file}.gz`));
+    t.equal(gunzipSync(packed).toString(), 'the renderer');
+    t.ok(checkout.has(`dist/reference/${file}.br`));
 
-  t.equal(checkout.read('dist/new-database/files/PG_VERSION'), '18', 'an empty database to copy');
+    t.equal(
+      checkout.read('dist/new-database/files/PG_VERSION'),
+      '18',
+      'an empty database that new installations copy',
+    );
 
-  const again = await checkout.start('serve').ended;
-  t.same(again, { code: 0, output: '' });
-  fs.utimesSync(path.join(checkout.folder, 'src/main.ts'), new Date(), new Date());
-  t.same(await checkout.start('serve').ended, { code: 0, output: '' }, 'a new time alone is no change');
+    const again = await checkout.start('serve').ended;
+    t.same(again, { code: 0, output: '' });
+    fs.utimesSync(path.join(checkout.folder, 'src/main.ts'), new Date(), new Date());
+    t.same(
+      await checkout.start('serve').ended,
+      { code: 0, output: '' },
+      'a new modification time alone does not trigger a build',
+    );
 
-  checkout.write('schemas/greeting.ts', 'export const greeting: string = "hello";');
-  checkout.write(
-    'src/main.ts',
-    `${checkout.read('src/main.ts')}export { greeting } from '../schemas/greeting.ts';`,
-  );
-  t.match((await checkout.start('serve').ended).output, 'Building');
-  t.match(checkout.read('dist/src/main.js'), /greeting="hello"/);
-  t.ok(checkout.has('dist/dashboard/index.html'), 'the dashboard stays');
-  t.same(rendererOf(checkout), [file], 'so does the API reference');
-  t.equal(checkout.npmCalls().length, 2);
+    checkout.write('schemas/greeting.ts', 'export const greeting: string = "hello";');
+    checkout.write(
+      'src/main.ts',
+      `${checkout.read('src/main.ts')}export { greeting } from '../schemas/greeting.ts';`,
+    );
+    t.match((await checkout.start('serve').ended).output, 'Building');
+    t.match(checkout.read('dist/src/main.js'), /greeting="hello"/);
+    t.ok(checkout.has('dist/dashboard/index.html'), 'the dashboard is kept');
+    t.same(rendererOf(checkout), [file], 'the API reference is kept');
+    t.equal(checkout.npmCalls().length, 2);
 
-  checkout.write('package-lock.json', '{ }');
-  await checkout.start('serve').ended;
-  t.equal(checkout.npmCalls().length, 3);
-});
+    checkout.write('package-lock.json', '{ }');
+    await checkout.start('serve').ended;
+    t.equal(checkout.npmCalls().length, 3);
+  },
+);
 
-t.test('serve: the dashboard is built anew when it changes, alone, compressed beside itself', async (t) => {
+t.test('serve rebuilds only the dashboard when only the dashboard changes, and compresses it', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('src/dashboard/main.tsx', 'another dashboard');
@@ -84,10 +99,14 @@ t.test('serve: the dashboard is built anew when it changes, alone, compressed be
   t.same(await checkout.start('serve').ended, { code: 0, output: '' });
 
   fs.rmSync(path.join(checkout.folder, 'src/dashboard/node_modules'), { recursive: true });
-  t.same(await checkout.start('serve').ended, { code: 0, output: '' }, 'what is built needs no bundler');
+  t.same(
+    await checkout.start('serve').ended,
+    { code: 0, output: '' },
+    'an up-to-date build does not need the bundler',
+  );
 });
 
-t.test('a dashboard that does not build: one line that says so, and the one before stays', async (t) => {
+t.test('if the dashboard does not build, one line says so, and the previous build is kept', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('src/dashboard/main.tsx', 'broken');
@@ -98,7 +117,7 @@ t.test('a dashboard that does not build: one line that says so, and the one befo
   t.same(leftovers(checkout), []);
 });
 
-t.test('test: adds what serving left out, and serving takes it away no more', async (t) => {
+t.test('test installs the dev dependencies, and serve keeps them', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   t.notOk(checkout.has('test/clients/node_modules'));
@@ -113,20 +132,23 @@ t.test('test: adds what serving left out, and serving takes it away no more', as
   t.ok(checkout.has('node_modules/tool'));
 });
 
-t.test('two at once: one installs, the other says that it waits, both are served', async (t) => {
-  const checkout = checkoutFor(t);
-  const runs = [1, 2].map(() => checkout.start('serve', { NPM_BEHAVES: 'slow' }));
-  const ends = await Promise.all(runs.map((run) => run.ended));
-  t.same(
-    ends.map((end) => end.code),
-    [0, 0],
-  );
-  t.equal(checkout.npmCalls().length, 2);
-  t.equal(ends.filter((end) => end.output.includes('waiting until it is done')).length, 1);
-});
+t.test(
+  'of two concurrent runs, one installs, the other prints that it waits, and both succeed',
+  async (t) => {
+    const checkout = checkoutFor(t);
+    const runs = [1, 2].map(() => checkout.start('serve', { NPM_BEHAVES: 'slow' }));
+    const ends = await Promise.all(runs.map((run) => run.ended));
+    t.same(
+      ends.map((end) => end.code),
+      [0, 0],
+    );
+    t.equal(checkout.npmCalls().length, 2);
+    t.equal(ends.filter((end) => end.output.includes('waiting until it is done')).length, 1);
+  },
+);
 
 t.test(
-  'killed in the middle: what is half there is not trusted, and the lock is taken over at once',
+  'after a kill, a half-finished install is ignored, and the lock is released immediately',
   async (t) => {
     const checkout = checkoutFor(t);
     const killed = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
@@ -135,32 +157,29 @@ t.test(
     t.notOk(checkout.has('node_modules'));
     const started = Date.now();
     t.equal((await checkout.start('serve').ended).code, 0);
-    t.ok(Date.now() - started < 8000, 'without the ten seconds for a holder whose death is not certain');
+    t.ok(Date.now() - started < 8000, 'no ten-second wait for a holder that may be alive');
     t.equal(checkout.npmCalls().length, 3);
     t.same(leftovers(checkout), []);
   },
 );
 
-t.test(
-  'Ctrl-C while installing: ends at once, leaves nothing, keeps what was installed before',
-  async (t) => {
-    const checkout = checkoutFor(t);
-    await checkout.start('serve').ended;
-    checkout.write('package-lock.json', '{ }');
-    const run = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
-    await until(() => checkout.npmCalls().length === 3);
-    run.process.kill('SIGINT');
-    const interrupted = Date.now();
-    const { code, output } = await run.ended;
-    t.equal(code, 130);
-    t.ok(Date.now() - interrupted < 10_000, 'though what npm had started would go on for half a minute');
-    t.match(output, 'Interrupted.');
-    t.same(leftovers(checkout), []);
-    t.ok(checkout.has('node_modules/esbuild'));
-  },
-);
+t.test('Ctrl-C during an install exits immediately, cleans up, and keeps the previous install', async (t) => {
+  const checkout = checkoutFor(t);
+  await checkout.start('serve').ended;
+  checkout.write('package-lock.json', '{ }');
+  const run = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
+  await until(() => checkout.npmCalls().length === 3);
+  run.process.kill('SIGINT');
+  const interrupted = Date.now();
+  const { code, output } = await run.ended;
+  t.equal(code, 130);
+  t.ok(Date.now() - interrupted < 10_000, "exits before npm's child process, which runs for 30 seconds");
+  t.match(output, 'Interrupted.');
+  t.same(leftovers(checkout), []);
+  t.ok(checkout.has('node_modules/esbuild'));
+});
 
-t.test('no registry: one line that says so, and what was installed before stays', async (t) => {
+t.test('if the registry is unreachable, one line says so, and the previous install is kept', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('package-lock.json', '{ }');
@@ -174,7 +193,7 @@ t.test('no registry: one line that says so, and what was installed before stays'
   t.equal((await checkout.start('serve').ended).code, 0);
 });
 
-t.test('sources that do not compile: the build before stays', async (t) => {
+t.test('if the sources do not compile, the previous build is kept', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('src/main.ts', 'export const x: = 3');
@@ -185,14 +204,11 @@ t.test('sources that do not compile: the build before stays', async (t) => {
   t.same(leftovers(checkout), []);
 });
 
-t.test(
-  'a folder that is not writable: one line that says so; nothing to do in it is no problem',
-  async (t) => {
-    const checkout = checkoutFor(t);
-    const { code, output } = await checkout.startReadOnly('serve').ended;
-    t.equal(code, 1);
-    t.match(output, /^Cannot write to .*\n$/);
-    await checkout.start('serve').ended;
-    t.same(await checkout.startReadOnly('serve').ended, { code: 0, output: '' });
-  },
-);
+t.test('if the folder is not writable, one line says so, unless everything is up to date', async (t) => {
+  const checkout = checkoutFor(t);
+  const { code, output } = await checkout.startReadOnly('serve').ended;
+  t.equal(code, 1);
+  t.match(output, /^Cannot write to .*\n$/);
+  await checkout.start('serve').ended;
+  t.same(await checkout.startReadOnly('serve').ended, { code: 0, output: '' });
+});

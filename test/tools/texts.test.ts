@@ -1,4 +1,4 @@
-// The check of the dashboard's texts: what it finds, and that there is nothing to find.
+// The check of the dashboard's texts: the problems that it finds, and that the dashboard has none.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -17,11 +17,11 @@ const fine = {
 const checkFolder = (t: Test, { de, en, page }: typeof fine) =>
   check(t.testdir({ texts: { 'en.ts': en, 'de.ts': de }, pages: { 'page.tsx': page } }));
 
-t.test('the texts of the dashboard', async (t) => t.same(await check(), []));
+t.test("the dashboard's texts have no problems", async (t) => t.same(await check(), []));
 
-t.test('texts without a problem', async (t) => t.same(await checkFolder(t, fine), []));
+t.test('correct texts have no problems', async (t) => t.same(await checkFolder(t, fine), []));
 
-/** A description of an API with one session endpoint, one that takes only API keys, and one of each error. */
+/** An OpenAPI document with a session endpoint, an endpoint for API keys only, and errors of both kinds. */
 const openapi = JSON.stringify({
   components: { responses: { Missing: { description: '- `notFound`: The resource was not found.' } } },
   paths: {
@@ -52,7 +52,7 @@ const checkErrors = (t: Test, en: string, de: string) => {
 };
 
 t.test(
-  'every language has a text for each error of a session; English, where the API has code',
+  'every language has a text for each error of a session, in English only if the API message contains code',
   async (t) => {
     const english = "{ taken: 'Send it again.' }";
     const german = "{ notFound: 'Nicht gefunden.', 'taken.email': 'Vergeben.', taken: 'Vergeben.' }";
@@ -67,32 +67,28 @@ t.test(
 
 const problems: [string, Partial<typeof fine>, string][] = [
   [
-    'a key that a language lacks',
+    'a key that is missing from a language',
     { de: fine.de.replace("title: 'Schlüssel', ", '') },
     'de: "page.title" is missing',
   ],
   [
-    'a key that English lacks',
+    'a key that is missing from English',
     { de: fine.de.replace('page: {', "page: { more: 'Mehr',") },
     'de: "page.more" does not exist in English',
   ],
+  ['an unused key', { page: fine.page.replace("'page.title'", 'x') }, 'en: "page.title" is not used'],
   [
-    'a key that nothing uses',
-    { page: fine.page.replace("'page.title'", 'x') },
-    'en: "page.title" is not used',
-  ],
-  [
-    'a plural form that is missing',
+    'a missing plural form',
     { de: fine.de.replace('one {# Schlüssel} ', '') },
     'de: "page.count" lacks the plural form "one"',
   ],
   [
-    'a value under another name',
+    'a placeholder that is missing from a language',
     { en: fine.en.replace("'Keys'", "'Keys of {name}'") },
     'de: "page.title" lacks {name}',
   ],
   [
-    'a tag that English does not have',
+    'a tag that is missing from English',
     { de: fine.de.replace("'Schlüssel'", "'<b>Schlüssel</b>'") },
     'de: "page.title" has <b>, which English does not have',
   ],
@@ -107,17 +103,17 @@ const problems: [string, Partial<typeof fine>, string][] = [
     'pages/page.tsx:1: "Keys" belongs in texts/',
   ],
   [
-    'text as one of two operands',
+    'text in a conditional expression',
     { page: fine.page.replace('Parley', "{isNew ? 'new' : ''}") },
     'pages/page.tsx:1: "new" belongs in texts/',
   ],
   [
-    'a sentence anywhere',
+    'a sentence in a string',
     { page: `const said = 'No keys yet';\n${fine.page}` },
     'pages/page.tsx:1: "No keys yet" belongs in texts/',
   ],
   [
-    'a text in a constant',
+    'a call of t at module level',
     { page: `const title = t('page.title');\n${fine.page}` },
     'pages/page.tsx:1: "t" is called before the language is known',
   ],
@@ -126,7 +122,7 @@ const problems: [string, Partial<typeof fine>, string][] = [
 for (const [name, changes, line] of problems)
   t.test(`finds ${name}`, async (t) => t.same(await checkFolder(t, { ...fine, ...changes }), [line]));
 
-t.test('the program prints the problems, and its exit code says that there are any', async (t) => {
+t.test('the program prints problems and exits with 1', async (t) => {
   const folder = t.testdir({
     texts: { 'en.ts': fine.en, 'de.ts': fine.de },
     pages: { 'page.tsx': fine.page.replace('Parley', 'keys') },
