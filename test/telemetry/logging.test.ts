@@ -3,7 +3,7 @@ import { serialiseError } from '../../src/telemetry/logging.ts';
 
 const failed = (code: string, message: string) => Object.assign(new Error(message), { code });
 
-t.test('a statement that failed on its values is logged without them, wrapped or not', async (t) => {
+t.test('a database error caused by a value is logged without the value, wrapped or not', async (t) => {
   for (const code of ['22P02', '23505', '22021']) {
     const cause = failed(code, 'invalid input syntax: "a secret"');
     const wrapped = Object.assign(new Error('Failed query: … params: a secret', { cause }), {
@@ -18,18 +18,21 @@ t.test('a statement that failed on its values is logged without them, wrapped or
   }
 });
 
-t.test('what else the database says is logged, and the statement, never its parameters', async (t) => {
-  const cause = failed('42P01', 'relation "messages" does not exist');
-  const wrapped = Object.assign(new Error('Failed query: … params: a secret', { cause }), {
-    query: 'insert into\n  messages values ($1)',
-    params: ['a secret'],
-  });
-  t.strictSame(serialiseError(wrapped), {
-    type: 'Error',
-    message: 'relation "messages" does not exist',
-    sqlState: '42P01',
-    statement: 'insert into messages values ($1)',
-  });
-  t.match(serialiseError(cause), { message: 'relation "messages" does not exist' });
-  t.match(serialiseError('nothing'), { type: 'string', message: 'nothing' });
-});
+t.test(
+  'other database errors are logged with the message and the statement, but without parameters',
+  async (t) => {
+    const cause = failed('42P01', 'relation "messages" does not exist');
+    const wrapped = Object.assign(new Error('Failed query: … params: a secret', { cause }), {
+      query: 'insert into\n  messages values ($1)',
+      params: ['a secret'],
+    });
+    t.strictSame(serialiseError(wrapped), {
+      type: 'Error',
+      message: 'relation "messages" does not exist',
+      sqlState: '42P01',
+      statement: 'insert into messages values ($1)',
+    });
+    t.match(serialiseError(cause), { message: 'relation "messages" does not exist' });
+    t.match(serialiseError('nothing'), { type: 'string', message: 'nothing' });
+  },
+);
