@@ -1,4 +1,4 @@
-// Images, tools, reasoning, and clients that leave, through packages of the AI SDK, on every surface. Contract section 15.
+// Images, tools, reasoning, and client disconnects, through packages of the AI SDK, on every surface. Contract section 15.
 import t from 'tap';
 import { inCompletions, inMessages, inResponses, type Talk } from '../support/conversations.ts';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
@@ -58,7 +58,7 @@ function fromCompletion({ choices: [{ message }] }: Body) {
   };
 }
 
-/** A completion put together from its chunks. */
+/** Assembles a completion from its chunks. */
 function joined(events: readonly ServerEvent[]): Body {
   const deltas = events.flatMap(({ data }) => data.choices?.map(({ delta }: Body) => delta) ?? []);
   const all = (field: string) => deltas.map((delta) => delta[field] ?? '').join('');
@@ -71,7 +71,7 @@ function joined(events: readonly ServerEvent[]): Body {
   return { choices: [{ message }] };
 }
 
-/** A conversation with tools in the words of each surface, and what its clients read in an answer. */
+/** A conversation with tools in the format of each surface, and how its clients read a response. */
 const clients = {
   '/chat/completions': {
     body: {
@@ -93,7 +93,7 @@ const clients = {
   },
 };
 
-t.test('every vendor on every surface', async (t) => {
+t.test('every AI SDK vendor works on every surface', async (t) => {
   const servers = await Promise.all(vendorNames.map(async (name) => providerServer(t, name)));
   const env = fileWithPackages({
     upstreams: vendorNames.map((name, index) => ({
@@ -110,7 +110,7 @@ t.test('every vendor on every surface', async (t) => {
       const { key } = await client.createKey(owner);
 
       await t.test(
-        `${model}: images and tools reach the model; reasoning and calls the client`,
+        `${model}: images and tools reach the model, and reasoning and tool calls reach the client`,
         async (t) => {
           for (const [path, { body, read, readStream }] of Object.entries(clients))
             for (const stream of [false, true]) {
@@ -133,32 +133,47 @@ t.test('every vendor on every surface', async (t) => {
         },
       );
 
-      await t.test(`${model}: a client that leaves is charged, and the server sees it`, async (t) => {
-        for (const { body, path } of surfaces) {
-          set({ fault: 'hang' });
-          const open = await openStream(client, path, { ...body('Hi', { stream: true }), model }, { key });
-          await open.next();
-          open.leave();
-          await eventually(`${path}: the stream ends`, async () => state.abortedAt !== undefined);
-          await lastChargeBecomes(service, accountId, { state: 'final', model });
+      await t.test(
+        `${model}: a client disconnect aborts the upstream request, and the request is charged`,
+        async (t) => {
+          for (const { body, path } of surfaces) {
+            set({ fault: 'hang' });
+            const open = await openStream(client, path, { ...body('Hi', { stream: true }), model }, { key });
+            await open.next();
+            open.leave();
+            await eventually(
+              `${path}: the upstream stream is aborted`,
+              async () => state.abortedAt !== undefined,
+            );
+            await lastChargeBecomes(service, accountId, { state: 'final', model });
 
-          set({ fault: 'hang' });
-          const leaving = new AbortController();
-          const waiting = fetch(`${client.origin}/api/v1${path}`, {
-            method: 'POST',
-            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-            body: JSON.stringify({ ...body('Hi'), model }),
-            signal: leaving.signal,
-          });
-          waiting.catch(() => undefined);
-          await eventually(`${path}: the server has the request`, async () => state.calls.length === 1);
-          leaving.abort();
-          await t.rejects(waiting, { name: 'AbortError' });
-          await eventually(`${path}: the request ends`, async () => state.abortedAt !== undefined);
-        }
-        const used = async () => (await client.get('/usage', { key })).body.used.chat;
-        await eventually('six answers and six that were left count', async () => (await used()) === 12);
-      });
+            set({ fault: 'hang' });
+            const leaving = new AbortController();
+            const waiting = fetch(`${client.origin}/api/v1${path}`, {
+              method: 'POST',
+              headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+              body: JSON.stringify({ ...body('Hi'), model }),
+              signal: leaving.signal,
+            });
+            waiting.catch(() => undefined);
+            await eventually(
+              `${path}: the upstream receives the request`,
+              async () => state.calls.length === 1,
+            );
+            leaving.abort();
+            await t.rejects(waiting, { name: 'AbortError' });
+            await eventually(
+              `${path}: the upstream request is aborted`,
+              async () => state.abortedAt !== undefined,
+            );
+          }
+          const used = async () => (await client.get('/usage', { key })).body.used.chat;
+          await eventually(
+            'six completed and six aborted requests are charged',
+            async () => (await used()) === 12,
+          );
+        },
+      );
     }
   });
 });

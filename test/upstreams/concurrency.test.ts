@@ -1,4 +1,4 @@
-// `concurrency` of an upstream limits requests of every kind: more wait there, or take another target. Contract section 15.
+// An upstream's `concurrency` limits requests of every kind. More requests wait, or use another target. Contract section 15.
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
@@ -23,7 +23,7 @@ const chunk = {
   choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
 };
 
-/** A server of each kind that answers when it may. */
+/** A server of each kind that responds once the gate opens. */
 const kinds = {
   openai: async (t: Test, gate: Gate) => {
     const { calls, url } = await wireServer(t, async ({ body }) => {
@@ -45,7 +45,7 @@ const kinds = {
   ),
 };
 
-/** Charges of an account whose clients left, by state. */
+/** Counts an account's charges for requests with a client disconnect, by state. */
 async function chargesOfLeavers({ database }: TestService, accountId: string) {
   const rows = await rowsOf<{ state: string; count: number }>(
     database.db,
@@ -55,79 +55,87 @@ async function chargesOfLeavers({ database }: TestService, accountId: string) {
   return Object.fromEntries(rows.map(({ count, state }) => [state, count]));
 }
 
-t.test('an upstream at its concurrency', async (t) => {
-  const other = await startUpstream();
-  t.teardown(() => other.stop());
-  const gate = new Gate();
-  const servers = await Promise.all(
-    Object.entries(kinds).map(async ([name, start]) => ({ name, ...(await start(t, gate)) })),
-  );
-  const env = fileWithPackages({
-    upstreams: [
-      { name: 'other', kind: 'openai', url: other.url },
-      ...servers.map(({ name, upstream }) => ({ name, concurrency: 1, ...upstream })),
-    ],
-    models: servers.flatMap(({ name }) => {
-      const full = { upstream: name, model: 'theirs' };
-      return [
-        { name: `${name}-alone`, targets: [full] },
-        { name: `${name}-or-other`, targets: [full, { upstream: 'other', model: 'test-model', order: 2 }] },
-      ];
-    }),
-  });
-  onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, service) => {
-    const { app, client } = service;
-    for (const { calls, name } of servers)
-      for (const { body, path } of surfaces) {
-        const what = `${name} ${path}`;
-        const alone = `${name}-alone`;
-        const owner = await client.signUp();
-        const { key } = await client.createKey(owner);
-        const before = calls().length;
-        const sent = () => calls().length - before;
-        const ask = (model: string) => client.post(path, { ...body('Hi'), model }, { key });
-        gate.hold();
-        const open = openStream(client, path, { ...body('Hi', { stream: true }), model: alone }, { key });
-        await eventually(`${what}: the upstream has a request`, async () => sent() === 1);
+t.test(
+  'an upstream at its concurrency gets no more requests, which wait or use another target',
+  async (t) => {
+    const other = await startUpstream();
+    t.teardown(() => other.stop());
+    const gate = new Gate();
+    const servers = await Promise.all(
+      Object.entries(kinds).map(async ([name, start]) => ({ name, ...(await start(t, gate)) })),
+    );
+    const env = fileWithPackages({
+      upstreams: [
+        { name: 'other', kind: 'openai', url: other.url },
+        ...servers.map(({ name, upstream }) => ({ name, concurrency: 1, ...upstream })),
+      ],
+      models: servers.flatMap(({ name }) => {
+        const full = { upstream: name, model: 'theirs' };
+        return [
+          { name: `${name}-alone`, targets: [full] },
+          { name: `${name}-or-other`, targets: [full, { upstream: 'other', model: 'test-model', order: 2 }] },
+        ];
+      }),
+    });
+    onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+      const { app, client } = service;
+      for (const { calls, name } of servers)
+        for (const { body, path } of surfaces) {
+          const what = `${name} ${path}`;
+          const alone = `${name}-alone`;
+          const owner = await client.signUp();
+          const { key } = await client.createKey(owner);
+          const before = calls().length;
+          const sent = () => calls().length - before;
+          const ask = (model: string) => client.post(path, { ...body('Hi'), model }, { key });
+          gate.hold();
+          const open = openStream(client, path, { ...body('Hi', { stream: true }), model: alone }, { key });
+          await eventually(`${what}: the upstream receives a request`, async () => sent() === 1);
 
-        const elsewhere = await ask(`${name}-or-other`);
-        t.equal(elsewhere.status, 200, `${what}: the next target answers`);
-        t.equal(elsewhere.headers.get('x-parley-attempts'), '1', 'without an attempt at the full one');
+          const elsewhere = await ask(`${name}-or-other`);
+          t.equal(elsewhere.status, 200, `${what}: the next target responds`);
+          t.equal(elsewhere.headers.get('x-parley-attempts'), '1', 'no attempt at the full target');
 
-        const attempts = () => app.engines.router?.health().find((upstream) => upstream.name === name)?.open;
-        for (const stream of [false, true]) {
-          const asked = { ...body('Hi', { stream }), model: alone };
-          const { leave, status } = leavable(service, path, asked, key);
-          await eventually(`${what}: a request waits`, async () => attempts() === 2);
-          leave();
-          t.equal(await status, undefined, 'its client left before any answer');
-          await eventually(`${what}: nobody waits`, async () => attempts() === 1);
+          const attempts = () =>
+            app.engines.router?.health().find((upstream) => upstream.name === name)?.open;
+          for (const stream of [false, true]) {
+            const asked = { ...body('Hi', { stream }), model: alone };
+            const { leave, status } = leavable(service, path, asked, key);
+            await eventually(`${what}: a request waits`, async () => attempts() === 2);
+            leave();
+            t.equal(await status, undefined, 'the client disconnects before a response');
+            await eventually(`${what}: no request waits`, async () => attempts() === 1);
+          }
+          await eventually(
+            `${what}: requests that reached no upstream are refunded`,
+            async () => (await chargesOfLeavers(service, owner.accountId)).refunded === 2,
+          );
+          t.equal(sent(), 1);
+
+          // The first to arrive waits for the stream, and the second is rejected.
+          const two = [ask(alone), ask(alone)];
+          const refused = await Promise.race(two);
+          t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } }, what);
+          t.equal(sent(), 1, `${what}: the upstream gets no second request`);
+
+          gate.release();
+          t.equal((await open).response.status, 200);
+          await (await open).rest();
+          const statuses = (await Promise.all(two)).map(({ status }) => status);
+          t.same(statuses.sort(), [200, 503], `${what}: the waiting request succeeds`);
+          t.equal(sent(), 2);
+          t.match(
+            (await client.get('/usage', { key })).body,
+            { used: { chat: 3 } },
+            'rejected requests are refunded',
+          );
         }
-        await eventually(
-          `${what}: requests that no upstream got are refunded`,
-          async () => (await chargesOfLeavers(service, owner.accountId)).refunded === 2,
-        );
-        t.equal(sent(), 1);
-
-        // One waits for the stream, and one is refused, whichever comes second.
-        const two = [ask(alone), ask(alone)];
-        const refused = await Promise.race(two);
-        t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } }, what);
-        t.equal(sent(), 1, `${what}: the upstream has no second request`);
-
-        gate.release();
-        t.equal((await open).response.status, 200);
-        await (await open).rest();
-        const statuses = (await Promise.all(two)).map(({ status }) => status);
-        t.same(statuses.sort(), [200, 503], `${what}: the one that waited is answered`);
-        t.equal(sent(), 2);
-        t.match((await client.get('/usage', { key })).body, { used: { chat: 3 } }, 'refused means refunded');
-      }
-  });
-});
+    });
+  },
+);
 
 t.test(
-  'a client that leaves a single upstream is charged only if the upstream has its request',
+  'with a single upstream, a client disconnect is charged only if the upstream received the request',
   async (t) => {
     const upstream = await startUpstream();
     t.teardown(() => upstream.stop());
@@ -158,58 +166,79 @@ t.test(
         const ask = () => leavable(service, path, body, key);
         const first = ask();
         await eventually(
-          `${path}: the upstream has it`,
+          `${path}: the upstream receives the request`,
           async () => (await upstream.calls()).calls === before + 1,
         );
-        // One of them waits for a connection, and one is refused.
+        // One of them waits for a connection, and one is rejected.
         const others = [ask(), ask()];
         t.equal(await Promise.race(others.map(({ status }) => status)), 503, path);
         for (const { leave } of others) leave();
         const charges = () => chargesOfLeavers(service, owner.accountId);
-        await eventually(`${path}: refunded`, async () => (await charges()).refunded === 1);
-        t.equal((await upstream.calls()).calls, before + 1, 'the upstream did not get it');
+        await eventually(
+          `${path}: the waiting request is refunded`,
+          async () => (await charges()).refunded === 1,
+        );
+        t.equal(
+          (await upstream.calls()).calls,
+          before + 1,
+          'the upstream did not receive the waiting request',
+        );
         first.leave();
-        await eventually(`${path}: charged`, async () => (await charges()).final === 1);
+        await eventually(
+          `${path}: the request that reached the upstream is charged`,
+          async () => (await charges()).final === 1,
+        );
         t.same(await charges(), { final: 1, refunded: 1 }, path);
       }
     });
   },
 );
 
-t.test('a deadline that passes while requests wait', async (t) => {
-  const upstream = await startUpstream();
-  t.teardown(() => upstream.stop());
-  const CONCURRENCY = 8;
-  const file = several([upstream], { concurrency: CONCURRENCY, timeouts: { idleMs: 120_000 } });
-  const { env } = upstreamsFile({ ...file, deadlineMs: 1000 });
-  onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '100' }, async (t, { app, client }) => {
-    await upstream.reset();
-    await upstream.configure({ fault: 'stall', faultAfter: 1 });
-    const owner = await client.signUp();
-    const { key } = await client.createKey(owner);
-    // Their first output lifts their deadlines.
-    const holders = await Promise.all(
-      Array.from({ length: CONCURRENCY }, () =>
-        openStream(client, '/chat', { message: 'Hello there', stream: true }, { key }),
-      ),
-    );
-    t.ok(holders.every(({ response }) => response.status === 200));
-    const health = () => app.engines.router?.health()[0];
-    // More than the 20 timeouts of an account that are refunded in an hour.
-    for (const { body, path } of surfaces.slice(0, 3)) {
-      const ask = () => client.post(path, { ...body('Hi'), model: 'public' }, { key });
-      for (const answer of await Promise.all(Array.from({ length: CONCURRENCY }, ask))) {
-        t.match(answer, { status: 504, body: { error: { charged: undefined } } }, path);
-        t.equal(answer.headers.get('x-parley-attempts'), null, `${path}: no attempt`);
+t.test(
+  'a request whose deadline passes while it waits is a refunded 504 that does not count against the target',
+  async (t) => {
+    const upstream = await startUpstream();
+    t.teardown(() => upstream.stop());
+    const CONCURRENCY = 8;
+    const file = several([upstream], { concurrency: CONCURRENCY, timeouts: { idleMs: 120_000 } });
+    const { env } = upstreamsFile({ ...file, deadlineMs: 1000 });
+    onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '100' }, async (t, { app, client }) => {
+      await upstream.reset();
+      await upstream.configure({ fault: 'stall', faultAfter: 1 });
+      const owner = await client.signUp();
+      const { key } = await client.createKey(owner);
+      // The deadline does not apply after the first output.
+      const holders = await Promise.all(
+        Array.from({ length: CONCURRENCY }, () =>
+          openStream(client, '/chat', { message: 'Hello there', stream: true }, { key }),
+        ),
+      );
+      t.ok(holders.every(({ response }) => response.status === 200));
+      const health = () => app.engines.router?.health()[0];
+      // More than the 20 timeouts per hour that are refunded to an account.
+      for (const { body, path } of surfaces.slice(0, 3)) {
+        const ask = () => client.post(path, { ...body('Hi'), model: 'public' }, { key });
+        for (const answer of await Promise.all(Array.from({ length: CONCURRENCY }, ask))) {
+          t.match(answer, { status: 504, body: { error: { charged: undefined } } }, path);
+          t.equal(answer.headers.get('x-parley-attempts'), null, `${path}: no attempt`);
+        }
+        t.match(health(), { failures: 0, attempts: 0, targets: [{ state: 'working' }] }, path);
       }
-      t.match(health(), { failures: 0, attempts: 0, targets: [{ state: 'working' }] }, path);
-    }
-    t.equal((await upstream.calls()).chat, CONCURRENCY, 'the upstream did not get them');
-    t.match((await client.get('/usage', { key })).body, { used: { chat: CONCURRENCY } }, 'all are refunded');
+      t.equal(
+        (await upstream.calls()).chat,
+        CONCURRENCY,
+        'the upstream did not receive the waiting requests',
+      );
+      t.match(
+        (await client.get('/usage', { key })).body,
+        { used: { chat: CONCURRENCY } },
+        'all timeouts are refunded',
+      );
 
-    await upstream.reset();
-    for (const { leave } of holders) leave();
-    await eventually('the connections are free', async () => health()?.open === 0);
-    t.match(await client.post('/chat', { message: 'Hi' }, { key }), { status: 200 }, 'the target works');
-  });
-});
+      await upstream.reset();
+      for (const { leave } of holders) leave();
+      await eventually('the connections are released', async () => health()?.open === 0);
+      t.match(await client.post('/chat', { message: 'Hi' }, { key }), { status: 200 }, 'the target works');
+    });
+  },
+);

@@ -1,5 +1,5 @@
-// `FAULT_ROUNDS=400 UNDER_LOAD=10000` runs ten thousand schedules, and ten thousand requests while targets die.
-// Random faults of three targets, and clients that leave: one request, one answer or one error, one charge or one refund.
+// Random faults of three targets, and client disconnects: every request has one reply or one error, and one charge or one
+// refund. `FAULT_ROUNDS=400 UNDER_LOAD=10000` runs 10,000 schedules, and 10,000 requests while targets die.
 import { subscribe } from 'node:diagnostics_channel';
 import { sql } from 'drizzle-orm';
 import type { FastifyRequest } from 'fastify';
@@ -29,7 +29,7 @@ t.comment(`SEED=${seed}`);
 
 type Random = (below: number) => number;
 
-/** Park and Miller's generator. */
+/** The Park–Miller generator. */
 function generator(start: number): Random {
   let state = (start % 2_147_483_646) + 1;
   return (below) => {
@@ -59,12 +59,14 @@ const faults: readonly Partial<Settings>[] = [
   { fault: 'stall', faultAfter: 1 },
   { chunks: 5, chunkIntervalMs: 10, splitBytes: 7 },
 ];
-/** Longer than any answer here. */
+/** Longer than any response in this file. */
 const MOST_BYTES = 2500;
 
-/** What one target does with one request. Every fourth round fails, and every fourth is answered, whatever the seed is. */
+/**
+ * Draws a target's behavior for one request. Whatever the seed is, every fourth round fails, and every fourth succeeds.
+ */
 function draw(random: Random, round: number, target: number): Partial<Settings> {
-  // Cutting whole answers is deadly.
+  // Every fault in this list prevents any output.
   if (round % 4 === 0) return deadly[random(deadly.length)] ?? {};
   if (round % 4 === 2 && target === 0) return {};
   if (random(4) === 0) return { fault: 'cut-bytes', cutBytes: random(MOST_BYTES) };
@@ -73,7 +75,7 @@ function draw(random: Random, round: number, target: number): Partial<Settings> 
 
 const AT_ONCE = 25;
 
-/** Sets what all targets do with the requests of a round: each request has its own schedule. One of them may be gone. */
+/** Configures the behavior of all targets for a round: a schedule per request. One target may refuse connections. */
 async function configure(random: Random, round: number): Promise<void> {
   const gone = round % 4 === 2 ? undefined : random(8);
   await Promise.all(
@@ -102,9 +104,9 @@ type Asked = {
 type Ended = { id: string; status: number; text: string; isReplay: boolean };
 
 let sent = 0;
-/** Names a client's request, also one that it sends again. */
+/** Identifies a client's request, including its retries. */
 const NAME = 'x-test-request';
-/** By that name, the IDs under which the service ran it, also where the client left before it saw one. */
+/** The request IDs in the service by that name, even if the client disconnected before it saw one. */
 const ran = new Map<string, string[]>();
 subscribe('tracing:fastify.request.handler:start', (message) => {
   const { headers, id } = (message as { request: FastifyRequest }).request;
@@ -112,7 +114,7 @@ subscribe('tracing:fastify.request.handler:start', (message) => {
   ran.set(name, [...(ran.get(name) ?? []), id]);
 });
 
-/** Posts a request, and leaves after `leaveMs` if that is set. Undefined if the client saw no status. */
+/** Posts a request, and disconnects after `leaveMs` if it is set. Returns undefined if the client saw no status. */
 async function ask({ client }: TestService, asked: Asked): Promise<Ended | undefined> {
   const { body, idempotencyKey, key, leaveMs, name, path } = asked;
   sent += 1;
@@ -142,11 +144,11 @@ type Row = { id: string; account_id: string; state: string; status: number; unit
 const isOutput = (text: string) => /"(text|content|delta|reply)": ?"[^"]/.test(text);
 
 const ROUNDS = Number(process.env.FAULT_ROUNDS ?? 40);
-/** While one of three targets dies. */
+/** The number of requests while one of three targets dies. */
 const UNDER_LOAD = Number(process.env.UNDER_LOAD ?? 2000);
 const UNITS = 3;
 
-/** Two accounts whose tokens are limited, and two without limits, each with a key. */
+/** Creates two accounts with a token limit and two without, each with a key. */
 const signUpAll = ({ client }: TestService) =>
   Promise.all(
     ['small', 'small', 'large', 'large'].map(async (plan) => {
@@ -157,121 +159,125 @@ const signUpAll = ({ client }: TestService) =>
     }),
   );
 
-t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async (t) => {
-  const timeouts = { connectMs: 200, firstByteMs: 150, idleMs: 150 };
-  const file = several(upstreams, { timeouts }, { units: UNITS });
-  const [model] = file.models;
-  // A model for each round: the faults of a round cool down its targets only.
-  const models = Array.from({ length: ROUNDS }, (_, round) => ({
-    ...{ ...model, name: `public-${round}` },
-    targets: model?.targets.map((target) => ({ ...target, model: `test-model-${round}` })),
-  }));
-  const ofKinds = file.upstreams.map((upstream, position) => ({ ...upstream, kind: kinds[position] }));
-  const { env } = upstreamsFile({ ...file, upstreams: ofKinds, models });
-  const plans = plansFile(t, { tokens: 500_000_000 });
-  onEachDatabase(t, { ...env, ...plans, STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
-    const random = generator(seed);
-    const accounts = await signUpAll(service);
-    const { db } = service.database;
-    sent = 0;
-    /** Answers to requests without an idempotency key. */
-    const ended: Ended[] = [];
-    /** How many of those had no answer. */
-    let unanswered = 0;
-    /** The answers to each request with a key, in order. */
-    const keyed: { asked: Asked; accountId: string; answers: Ended[] }[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await configure(random, round);
-      const asked = Array.from({ length: AT_ONCE }, (_, schedule) => {
-        const [path, bodyOf] = bodies[random(bodies.length)] ?? bodies[0];
-        const account = accounts[random(accounts.length)] ?? accounts[0];
-        if (account === undefined) throw new Error('There are no accounts.');
-        const given = { model: `public-${round}`, stream: random(2) === 0 };
-        return {
-          ...{ name: crypto.randomUUID(), key: account.key, accountId: account.accountId, path },
-          body: { ...bodyOf(`schedule-${schedule}`), ...given },
-          leaveMs: random(4) === 0 ? random(200) : undefined,
-          idempotencyKey: random(5) === 0 ? crypto.randomUUID() : undefined,
-        };
-      });
-      await Promise.all(
-        asked.map(async ({ accountId, ...one }) => {
-          const answer = await ask(service, one);
-          if (one.idempotencyKey !== undefined)
-            keyed.push({ asked: one, accountId, answers: answer ? [answer] : [] });
-          else if (answer === undefined) unanswered += 1;
-          else ended.push(answer);
-        }),
-      );
-    }
-    await Promise.all(upstreams.map((upstream) => upstream.reset()));
-    // Clients retry under the same key until they know the outcome.
-    for (const { answers, asked } of keyed) {
-      const { leaveMs: _left, ...patient } = asked;
-      await eventually('the request with an idempotency key has an outcome', async () => {
-        if (answers.some(({ status }) => status === 200)) return true;
-        const answer = await ask(service, patient);
-        if (answer !== undefined) answers.push(answer);
-        return answer !== undefined && answer.status !== 409 && answer.status !== 503;
-      });
-    }
-    const open = sql`select count(*)::int as open from requests where state = 'admitted'`;
-    await eventually('every charge has ended', async () => {
-      const [row] = await rowsOf<{ open: number }>(db, open);
-      return row?.open === 0;
-    });
-    const rows = await rowsOf<Row>(db, sql`select id, account_id, state, status, units from requests`);
-    const byId = new Map(rows.map((row) => [row.id, row]));
-
-    t.ok(rows.length <= sent, `${rows.length} rows for ${sent} requests`);
-    const final = rows.filter(({ state }) => state === 'final');
-    t.ok(final.every(({ units }) => units === UNITS));
-
-    for (const { id, status, text } of ended) {
-      const row = byId.get(id);
-      const what = `${status} ${text.slice(-300)} SEED=${seed}`;
-      if (row === undefined) t.ok(status >= 400, `no charge, no answer: ${what}`);
-      else if (status === 200) t.match(row, { state: 'final' }, `delivered, so charged: ${what}`);
-      else if (text !== '')
-        t.equal(
-          row.state === 'final',
-          /"charged": ?true/.test(text),
-          `an error says whether it is charged: ${what}`,
+t.test(
+  `${ROUNDS * AT_ONCE} requests under random faults are each charged at most once, and only if they have output`,
+  { timeout: 0 },
+  async (t) => {
+    const timeouts = { connectMs: 200, firstByteMs: 150, idleMs: 150 };
+    const file = several(upstreams, { timeouts }, { units: UNITS });
+    const [model] = file.models;
+    // Each round has its own model, so that its faults cool down only its own targets.
+    const models = Array.from({ length: ROUNDS }, (_, round) => ({
+      ...{ ...model, name: `public-${round}` },
+      targets: model?.targets.map((target) => ({ ...target, model: `test-model-${round}` })),
+    }));
+    const ofKinds = file.upstreams.map((upstream, position) => ({ ...upstream, kind: kinds[position] }));
+    const { env } = upstreamsFile({ ...file, upstreams: ofKinds, models });
+    const plans = plansFile(t, { tokens: 500_000_000 });
+    onEachDatabase(t, { ...env, ...plans, STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
+      const random = generator(seed);
+      const accounts = await signUpAll(service);
+      const { db } = service.database;
+      sent = 0;
+      /** Responses to requests without an idempotency key. */
+      const ended: Ended[] = [];
+      /** The number of these requests without a response. */
+      let unanswered = 0;
+      /** The responses to each request with an idempotency key, in order. */
+      const keyed: { asked: Asked; accountId: string; answers: Ended[] }[] = [];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await configure(random, round);
+        const asked = Array.from({ length: AT_ONCE }, (_, schedule) => {
+          const [path, bodyOf] = bodies[random(bodies.length)] ?? bodies[0];
+          const account = accounts[random(accounts.length)] ?? accounts[0];
+          if (account === undefined) throw new Error('There are no accounts.');
+          const given = { model: `public-${round}`, stream: random(2) === 0 };
+          return {
+            ...{ name: crypto.randomUUID(), key: account.key, accountId: account.accountId, path },
+            body: { ...bodyOf(`schedule-${schedule}`), ...given },
+            leaveMs: random(4) === 0 ? random(200) : undefined,
+            idempotencyKey: random(5) === 0 ? crypto.randomUUID() : undefined,
+          };
+        });
+        await Promise.all(
+          asked.map(async ({ accountId, ...one }) => {
+            const answer = await ask(service, one);
+            if (one.idempotencyKey !== undefined)
+              keyed.push({ asked: one, accountId, answers: answer ? [answer] : [] });
+            else if (answer === undefined) unanswered += 1;
+            else ended.push(answer);
+          }),
         );
-      if (status !== 200) t.notOk(isOutput(text), `an error has no output: ${what}`);
-    }
+      }
+      await Promise.all(upstreams.map((upstream) => upstream.reset()));
+      // Clients retry with the same idempotency key until they know the outcome.
+      for (const { answers, asked } of keyed) {
+        const { leaveMs: _left, ...patient } = asked;
+        await eventually('the request with an idempotency key has an outcome', async () => {
+          if (answers.some(({ status }) => status === 200)) return true;
+          const answer = await ask(service, patient);
+          if (answer !== undefined) answers.push(answer);
+          return answer !== undefined && answer.status !== 409 && answer.status !== 503;
+        });
+      }
+      const open = sql`select count(*)::int as open from requests where state = 'admitted'`;
+      await eventually('every charge has ended', async () => {
+        const [row] = await rowsOf<{ open: number }>(db, open);
+        return row?.open === 0;
+      });
+      const rows = await rowsOf<Row>(db, sql`select id, account_id, state, status, units from requests`);
+      const byId = new Map(rows.map((row) => [row.id, row]));
 
-    const charges = (name: string) => (ran.get(name) ?? []).filter((id) => byId.get(id)?.state === 'final');
-    const twice = [...ran.keys()].filter((name) => charges(name).length > 1);
-    t.same(twice.map(charges), [], 'one charge per request, however often it was sent');
-    for (const { answers, asked } of keyed) {
-      const what = `${answers.map(({ status }) => status)} ${answers.at(-1)?.text.slice(-300)} SEED=${seed}`;
-      if (answers.some(({ status }) => status === 200))
-        t.equal(charges(asked.name).length, 1, `delivered, so charged: ${what}`);
-    }
-    const all = new Set([...ran.values()].flat());
-    t.same(
-      rows.filter(({ id }) => !all.has(id)),
-      [],
-      'each charge is that of a request',
-    );
+      t.ok(rows.length <= sent, `${rows.length} rows for ${sent} requests`);
+      const final = rows.filter(({ state }) => state === 'final');
+      t.ok(final.every(({ units }) => units === UNITS));
 
-    for (const { cookie, accountId } of accounts) {
-      const { used } = (await service.client.get('/usage', { cookie })).body;
-      const charged = final.filter((row) => row.account_id === accountId).length * UNITS;
-      t.equal(used.chat, charged, 'the counter is the sum of the charges');
-    }
-    const answered = ended.filter(({ status }) => status === 200).length;
-    const failed = ended.filter(({ status }) => status >= 500).length;
-    const replays = keyed.flatMap(({ answers }) => answers).filter(({ isReplay }) => isReplay).length;
-    t.comment(`${answered} answered, ${failed} failed, ${unanswered} left, ${replays} replayed`);
-    t.ok(answered >= ended.length / 10, 'many were answered');
-    t.ok(failed >= ended.length / 10, 'many failed');
-    t.strictSame((await audit(db)).differences, [], 'the audit is clean');
-  });
-});
+      for (const { id, status, text } of ended) {
+        const row = byId.get(id);
+        const what = `${status} ${text.slice(-300)} SEED=${seed}`;
+        if (row === undefined) t.ok(status >= 400, `not charged, so rejected: ${what}`);
+        else if (status === 200) t.match(row, { state: 'final' }, `delivered, so charged: ${what}`);
+        else if (text !== '')
+          t.equal(
+            row.state === 'final',
+            /"charged": ?true/.test(text),
+            `an error reports whether it is charged: ${what}`,
+          );
+        if (status !== 200) t.notOk(isOutput(text), `an error has no output: ${what}`);
+      }
 
-/** How a target dies before its first output. */
+      const charges = (name: string) => (ran.get(name) ?? []).filter((id) => byId.get(id)?.state === 'final');
+      const twice = [...ran.keys()].filter((name) => charges(name).length > 1);
+      t.same(twice.map(charges), [], 'at most one charge per request, even if it is retried');
+      for (const { answers, asked } of keyed) {
+        const what = `${answers.map(({ status }) => status)} ${answers.at(-1)?.text.slice(-300)} SEED=${seed}`;
+        if (answers.some(({ status }) => status === 200))
+          t.equal(charges(asked.name).length, 1, `delivered, so charged: ${what}`);
+      }
+      const all = new Set([...ran.values()].flat());
+      t.same(
+        rows.filter(({ id }) => !all.has(id)),
+        [],
+        'each charge belongs to a request',
+      );
+
+      for (const { cookie, accountId } of accounts) {
+        const { used } = (await service.client.get('/usage', { cookie })).body;
+        const charged = final.filter((row) => row.account_id === accountId).length * UNITS;
+        t.equal(used.chat, charged, 'the counter equals the sum of the charges');
+      }
+      const answered = ended.filter(({ status }) => status === 200).length;
+      const failed = ended.filter(({ status }) => status >= 500).length;
+      const replays = keyed.flatMap(({ answers }) => answers).filter(({ isReplay }) => isReplay).length;
+      t.comment(`${answered} succeeded, ${failed} failed, ${unanswered} disconnected, ${replays} replayed`);
+      t.ok(answered >= ended.length / 10, 'at least a tenth succeeded');
+      t.ok(failed >= ended.length / 10, 'at least a tenth failed');
+      t.strictSame((await audit(db)).differences, [], 'the audit is clean');
+    });
+  },
+);
+
+/** Faults of a target before its first output. */
 const deaths = [
   { fault: 'reset' },
   { fault: 'hang' },
@@ -281,14 +287,14 @@ const deaths = [
 const CLIENTS = 30;
 const FIRST_COOLDOWN_MS = 5000;
 
-/** What the router knows of a target. */
+/** The router's state of a target. */
 function healthOf({ app }: TestService, name: string, model: string) {
   const upstream = app.engines.router?.health().find((one) => one.name === name);
   const state = upstream?.targets.find((target) => target.model === model)?.state;
   return { open: upstream?.open ?? 0, state };
 }
 
-/** Counts attempts at a target as they end. */
+/** Counts a target's attempts as they end. */
 function watchAttempts(service: TestService, name: string, model: string) {
   const seen = { inARow: 0, failures: 0, failuresAfter: 0 };
   let cooled: { inARow: number; open: number; at: number } | undefined;
@@ -314,7 +320,7 @@ function watchAttempts(service: TestService, name: string, model: string) {
   };
 }
 
-t.test('a target that dies under load costs clients nothing', { timeout: 0 }, async (t) => {
+t.test('no request fails when a target dies under load', { timeout: 0 }, async (t) => {
   const file = several(upstreams, { timeouts: { firstByteMs: 1000 } });
   const [model] = file.models;
   const models = deaths.map(({ fault }) => ({
@@ -323,7 +329,7 @@ t.test('a target that dies under load costs clients nothing', { timeout: 0 }, as
   }));
   const { env } = upstreamsFile({ ...file, models });
   onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
-    // Failures of a single account would cool the target down for this account only.
+    // Failures of a single account would cool the target down only for that account.
     const keys = await Promise.all(
       Array.from(
         { length: 12 },
@@ -356,20 +362,20 @@ t.test('a target that dies under load costs clients nothing', { timeout: 0 }, as
         t.fail(`${death.fault}: the dead target stays in rotation`);
         continue;
       }
-      t.ok(cooled.inARow <= 5, `${death.fault}: out of rotation after ${cooled.inARow} failures in a row`);
+      t.ok(cooled.inARow <= 5, `${death.fault}: out of rotation after ${cooled.inARow} consecutive failures`);
       const { failures, failuresAfter } = watched.seen;
       // A probe may follow after 5 s, 15 s, 35 s, and so on.
       const probes = Math.floor(Math.log2(1 + (performance.now() - cooled.at) / FIRST_COOLDOWN_MS));
       t.ok(
         failuresAfter <= cooled.open + probes,
-        `${death.fault}: ${failuresAfter} more of ${cooled.open} under way, and ${probes} probes`,
+        `${death.fault}: ${failuresAfter} later failures, with ${cooled.open} requests in flight and ${probes} probes`,
       );
       t.comment(`${death.fault}: ${failures} attempts of ${total} requests failed`);
     }
   });
 });
 
-t.test('a target that works again takes all its requests after one probe', async (t) => {
+t.test('a target that recovers serves all requests again after one probe', async (t) => {
   const completion = {
     ...{ id: 'c', object: 'chat.completion', created: 1, model: 'theirs' },
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
@@ -399,23 +405,23 @@ t.test('a target that works again takes all its requests after one probe', async
     isDead = true;
     calls.length = 0;
     for (let number = 0; state() !== 'coolingDown'; number += 1)
-      t.match(await request(number), { status: 200 }, 'the other target answers');
-    t.equal(calls.length, 5, 'attempts until it cools down');
+      t.match(await request(number), { status: 200 }, 'the other target responds');
+    t.equal(calls.length, 5, 'five attempts before the cooldown');
 
     isDead = false;
     gate.hold();
-    await eventually('it has cooled down', async () => state() === 'probing');
+    await eventually('the cooldown ends', async () => state() === 'probing');
     let answered = 0;
     const requests = Array.from({ length: 20 }, async (_, number) => {
       t.match(await request(number), { status: 200 });
       answered += 1;
     });
-    await eventually('all but the probe are answered', async () => answered === 19);
-    t.equal(calls.length, 6, 'one probe');
+    await eventually('all requests except the probe are complete', async () => answered === 19);
+    t.equal(calls.length, 6, 'only one probe');
     gate.release();
     await Promise.all(requests);
     t.equal(state(), 'working');
     await Promise.all(Array.from({ length: 20 }, (_, number) => request(number)));
-    t.equal(calls.length, 26, 'it has the lower order, so all requests go to it again');
+    t.equal(calls.length, 26, 'the target has the lowest order, so it serves all requests');
   });
 });

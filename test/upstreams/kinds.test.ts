@@ -1,4 +1,4 @@
-// Upstreams of each kind behind each surface: what passes through, what is kept, and streams cut at every event.
+// Upstreams of each kind behind each surface: fields that pass through, the request log, and streams cut at every event.
 import t from 'tap';
 import type { ServerEvent } from '../support/event-reader.ts';
 import type { Body } from '../support/http.ts';
@@ -18,10 +18,10 @@ const newCaller = async ({ client }: TestService) => {
   return { ...owner, key, used };
 };
 
-// A single upstream, because failures would make a router let it cool down.
+// Uses a single upstream, because a router would cool it down after failures.
 for (const [kind, { complete, events, firstOutput }] of Object.entries(cuts))
   t.test(
-    `streams of ${kind} cut at every event: a refund before the first output, an error event after it`,
+    `a stream of ${kind} that is cut off is refunded before the first output, and ends with an error event after it`,
     async (t) => {
       let length = 0;
       const { url } = await wireServer(t, () => ({ body: events.slice(0, length).join('') }));
@@ -47,14 +47,14 @@ for (const [kind, { complete, events, firstOutput }] of Object.entries(cuts))
             if (!isComplete) t.equal(surface.failureOf(told), 'upstreamError', what);
             await lastChargeBecomes(service, accountId, { state: 'final' });
           }
-          t.equal(await used(), delivered, `${surface.path}: delivered means charged`);
+          t.equal(await used(), delivered, `${surface.path}: requests with output are charged`);
         }
       });
     },
   );
 
 t.test(
-  'a client of the same API: its fields and the reasoning pass through, tools of the vendor do not',
+  "with the vendor's own API, fields and reasoning pass through, but the vendor's built-in tools do not",
   async (t) => {
     const { calls, env } = await startVendors(t, (kind, call) =>
       call.path.endsWith('/count_tokens') ? { body: { input_tokens: 2095 } } : answerOf(kind, call),
@@ -63,7 +63,7 @@ t.test(
     const { client } = service;
     const { key } = await newCaller(service);
 
-    await t.test('messages', async (t) => {
+    await t.test('/messages to Anthropic', async (t) => {
       const cached = { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } };
       const asked = {
         model: 'anthropic',
@@ -78,7 +78,7 @@ t.test(
       };
       const headers = { 'anthropic-beta': 'advanced-tool-use-2025-11-20,context-1m-2025-08-07' };
       const first = await client.post('/messages', asked, { key, headers });
-      t.same(first.body.content, anthropicMessage.content, 'the answer is as the upstream gave it');
+      t.same(first.body.content, anthropicMessage.content, "the content is the upstream's, unchanged");
       t.same(first.body.usage, anthropicMessage.usage);
 
       const results = anthropicMessage.content
@@ -108,14 +108,14 @@ t.test(
         { ...asked, max_tokens: undefined },
         { key },
       );
-      t.same(counted.body, { input_tokens: 2095 }, 'counted by the upstream');
+      t.same(counted.body, { input_tokens: 2095 }, 'the upstream counts the tokens');
       t.match(calls.anthropic.at(-1), {
         path: '/v1/messages/count_tokens',
         body: { model: 'their-anthropic' },
       });
     });
 
-    await t.test('responses', async (t) => {
+    await t.test('/responses to OpenAI', async (t) => {
       const grammar = {
         type: 'custom',
         name: 'patch',
@@ -168,11 +168,11 @@ t.test(
       ]);
       t.notOk(
         body?.input.some(({ id }: Body) => id),
-        'IDs are ours',
+        "Parley's item IDs are not sent",
       );
     });
 
-    await t.test('reasoning survives in the other API too', async (t) => {
+    await t.test("reasoning round-trips through the other vendor's API, too", async (t) => {
       const { body: answered } = await client.post(
         '/responses',
         { model: 'anthropic', input: 'Weather?' },
@@ -208,7 +208,7 @@ t.test(
   },
 );
 
-t.test('the request log tells what is known of an answer', async (t) => {
+t.test('the request log has token counts, attempts, and the time to the first output', async (t) => {
   const { env } = await startVendors(t);
   onEachDatabase(t, env, async (t, service) => {
     const { client } = service;
@@ -218,19 +218,23 @@ t.test('the request log tells what is known of an answer', async (t) => {
         const answer = await client.post('/responses', { model: kind, input: 'Hi', stream }, { key });
         const id = answer.headers.get('x-request-id');
         let row: Body;
-        await eventually('its tokens are known', async () => {
+        await eventually('the log has the tokens', async () => {
           [row] = (await client.get(`/requests?id=${id}`, { cookie })).body.data;
           return row?.output_tokens === 89;
         });
         t.match(row, { input_tokens: 472, cached_tokens: 52, attempts: 1 });
         t.equal(row.reasoning_tokens, kind === 'anthropic' ? null : 64);
-        t.equal(typeof row.first_output_ms, stream ? 'number' : 'object', 'only of streams');
-        t.notMatch(JSON.stringify(row), /"upstream"/, 'the upstream is for operators');
+        t.equal(
+          typeof row.first_output_ms,
+          stream ? 'number' : 'object',
+          'only streams have a time to the first output',
+        );
+        t.notMatch(JSON.stringify(row), /"upstream"/, 'only operators see the upstream');
       }
   });
 });
 
-t.test('CHAT_KIND: a single upstream of another kind', async (t) => {
+t.test('CHAT_KIND sets the kind of a single upstream', async (t) => {
   const { calls, url } = await wireServer(t, ({ method }) =>
     method === 'GET' ? { body: { data: [{ id: 'claude-x', type: 'model' }] } } : { body: anthropicMessage },
   );

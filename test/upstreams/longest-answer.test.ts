@@ -1,4 +1,4 @@
-// Whose tokens are limited, the upstream is told the longest answer: every kind, on every surface. Contract section 15.
+// If the plan limits tokens, the upstream always gets an output limit: every kind, on every surface. Contract section 15.
 import t from 'tap';
 import type { DialectKind } from '../../src/upstreams/schema.ts';
 import type { Body } from '../support/http.ts';
@@ -19,7 +19,7 @@ const DEFAULT = 900;
 const MOST = 700;
 const WINDOW = 600;
 const messages = [{ role: 'user', content: 'Hi' }];
-/** The field that limits the answer, in each API. */
+/** The field that limits the output, in each API. */
 const requests = [
   { path: '/chat', body: { message: 'Hi', store: false }, field: 'max_output_tokens' },
   { path: '/chat/completions', body: { messages }, field: 'max_tokens' },
@@ -55,7 +55,7 @@ const dialects = {
 } as const satisfies Record<DialectKind, unknown>;
 const kinds = Object.keys(dialects) as (keyof typeof dialects)[];
 
-t.test('the longest answer is always sent', async (t) => {
+t.test('with a token limit in the plan, every upstream request has an output limit', async (t) => {
   const upstreams = [
     ...(await Promise.all(
       kinds.map(async (kind) => {

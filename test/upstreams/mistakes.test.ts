@@ -1,4 +1,4 @@
-// The operator's file of upstreams: every mistake is named at once, in a sentence.
+// UPSTREAMS_FILE: one message lists every error.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -22,15 +22,15 @@ function mistakesOf(t: Test, content: unknown, env: Record<string, string> = {})
 const upstream = { name: 'a', kind: 'openai', url: 'http://localhost:9/v1' };
 const model = { name: 'm', targets: [{ upstream: 'a' }] };
 
-t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) => {
+t.test('UPSTREAMS_FILE: every planted error is listed in one message', async (t) => {
   const message = mistakesOf(t, planted.content, planted.env);
   for (const sentence of planted.sentences) t.match(message, sentence);
   t.match(message, `UPSTREAMS_FILE has ${planted.sentences.length} errors:`);
-  t.notMatch(message, SECRET, 'no key is repeated');
+  t.notMatch(message, SECRET, 'the message contains no API key');
 });
 
 for (const [kind, { keyHeader, path, tasks }] of Object.entries(apis))
-  t.test(`UPSTREAMS_FILE: what the kind ${kind} must not have`, async (t) => {
+  t.test(`UPSTREAMS_FILE: fields and tasks that the kind ${kind} does not support are listed`, async (t) => {
     const wrong = { kind, url: `http://localhost:9/v1${path}/`, headers: { [keyHeader.toUpperCase()]: 'x' } };
     const others = (['chat', 'embeddings', 'images'] as const).filter((task) => !tasks.includes(task));
     const message = mistakesOf(t, {
@@ -48,7 +48,7 @@ for (const [kind, { keyHeader, path, tasks }] of Object.entries(apis))
     t.match(message, `UPSTREAMS_FILE has ${wanted.length} errors:`);
   });
 
-t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t) => {
+t.test('UPSTREAMS_FILE: errors in models for embeddings and images are listed', async (t) => {
   const message = mistakesOf(
     t,
     {
@@ -85,10 +85,10 @@ t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t)
   ];
   for (const sentence of wanted) t.match(message, sentence);
   t.match(message, `UPSTREAMS_FILE has ${wanted.length} errors:`);
-  t.notMatch(message, SECRET, 'no key is repeated');
+  t.notMatch(message, SECRET, 'the message contains no API key');
 });
 
-t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
+t.test('UPSTREAMS_FILE: errors in AI SDK packages are listed', async (t) => {
   const folder = t.testdir({
     'upstreams.json': '',
     node_modules: {
@@ -129,27 +129,33 @@ t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
   }
 });
 
-t.test('UPSTREAMS_FILE: what it does not name, other variables configure', async (t) => {
-  const env = { EMBEDDINGS_URL: 'http://localhost:9/v1', IMAGES_URL: 'http://localhost:9/v1' };
-  t.equal(mistakesOf(t, { upstreams: [upstream], models: [model] }, env), '');
-  t.match(
-    mistakesOf(t, {
-      upstreams: [upstream],
-      models: [model, { ...model, name: 'e', task: 'embeddings', plans: ['pro'] }],
-    }),
-    'No model for embeddings is available to the plans "free", "plus".',
-  );
-});
+t.test(
+  'UPSTREAMS_FILE: tasks that the file does not cover can be configured with other variables',
+  async (t) => {
+    const env = { EMBEDDINGS_URL: 'http://localhost:9/v1', IMAGES_URL: 'http://localhost:9/v1' };
+    t.equal(mistakesOf(t, { upstreams: [upstream], models: [model] }, env), '');
+    t.match(
+      mistakesOf(t, {
+        upstreams: [upstream],
+        models: [model, { ...model, name: 'e', task: 'embeddings', plans: ['pro'] }],
+      }),
+      'No model for embeddings is available to the plans "free", "plus".',
+    );
+  },
+);
 
-t.test('UPSTREAMS_FILE: no JSON, no file, no plan served, an empty file', async (t) => {
-  t.equal(mistakesOf(t, '{"upstreams": '), 'UPSTREAMS_FILE must contain JSON.');
-  t.match(mistakesOf(t, {}), /`upstreams` is required.\n.*`models` is required./);
-  t.throws(() => loadConfig({ UPSTREAMS_FILE: '/no/such/file.json' }), {
-    message: 'UPSTREAMS_FILE must be a readable file: ENOENT.',
-  });
-  t.match(
-    mistakesOf(t, { upstreams: [upstream], models: [{ ...model, plans: ['pro'] }] }),
-    'No model is available to the plans "free", "plus".',
-  );
-  t.equal(mistakesOf(t, { upstreams: [upstream], models: [model] }), '', 'a correct file');
-});
+t.test(
+  'UPSTREAMS_FILE: invalid JSON, a missing file, an empty object, and plans without a model are errors',
+  async (t) => {
+    t.equal(mistakesOf(t, '{"upstreams": '), 'UPSTREAMS_FILE must contain JSON.');
+    t.match(mistakesOf(t, {}), /`upstreams` is required.\n.*`models` is required./);
+    t.throws(() => loadConfig({ UPSTREAMS_FILE: '/no/such/file.json' }), {
+      message: 'UPSTREAMS_FILE must be a readable file: ENOENT.',
+    });
+    t.match(
+      mistakesOf(t, { upstreams: [upstream], models: [{ ...model, plans: ['pro'] }] }),
+      'No model is available to the plans "free", "plus".',
+    );
+    t.equal(mistakesOf(t, { upstreams: [upstream], models: [model] }), '', 'a correct file has no errors');
+  },
+);

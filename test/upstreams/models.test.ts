@@ -1,4 +1,4 @@
-// Models of the operator's file: plans, public names, fields, conversations that stay, and reloading.
+// Models of UPSTREAMS_FILE: plans, public names, fields, affinity, and reloads.
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -11,54 +11,57 @@ t.beforeEach(async () => void (await Promise.all([a.reset(), b.reset()])));
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-t.test('plans: a model of another plan is refused before any charge, and not listed', async (t) => {
-  const both = several([a, b]);
-  const [open] = both.models;
-  const closed = { ...open, name: 'closed', plans: ['large'] };
-  const rich = { contextTokens: 1000, maxOutputTokens: 100, capabilities: ['tools'], description: 'Rich.' };
-  const { env } = upstreamsFile({ ...both, models: [closed, { ...open, ...rich, units: 2 }] });
-  onEachDatabase(t, { ...env, ...plansFile(t, { chat: 10 }) }, async (t, { client }) => {
-    const owner = await client.signUp();
-    const { key } = await client.createKey(owner);
-    const { body: list } = await client.get('/models', { key });
-    t.strictSame(list.data, [
-      {
-        ...{ id: 'public', object: 'model', created: 0, owned_by: 'upstream', description: 'Rich.' },
-        ...{ context_window: 1000, max_output_tokens: 100, capabilities: ['tools'], units: 2 },
-      },
-    ]);
-    t.match(await client.get('/models/closed', { key }), { status: 404 });
-    for (const [path, body] of [
-      ['/chat', { message: 'Hi' }],
-      ['/chat/completions', { messages }],
-      ['/responses', { input: 'Hi' }],
-      ['/messages', { messages, max_tokens: 10 }],
-      ['/messages/count_tokens', { messages }],
-    ] as const)
-      for (const stream of path.endsWith('tokens') ? [undefined] : [false, true]) {
-        const refused = await client.post(
-          path,
-          { ...body, model: 'closed', ...(stream && { stream }) },
-          { key },
-        );
-        t.match(refused, { status: 403, body: { error: { code: 'modelNotInPlan' } } }, path);
-      }
-    t.match((await client.get('/usage', { key })).body, { used: { chat: 0 } });
-    t.equal((await a.calls()).chat + (await b.calls()).chat, 0);
-    t.match(await client.post('/chat', { message: 'Hi' }, { key }), {
-      status: 200,
-      body: { model: 'public' },
+t.test(
+  "a model that the account's plan does not include is rejected without a charge, and not listed",
+  async (t) => {
+    const both = several([a, b]);
+    const [open] = both.models;
+    const closed = { ...open, name: 'closed', plans: ['large'] };
+    const rich = { contextTokens: 1000, maxOutputTokens: 100, capabilities: ['tools'], description: 'Rich.' };
+    const { env } = upstreamsFile({ ...both, models: [closed, { ...open, ...rich, units: 2 }] });
+    onEachDatabase(t, { ...env, ...plansFile(t, { chat: 10 }) }, async (t, { client }) => {
+      const owner = await client.signUp();
+      const { key } = await client.createKey(owner);
+      const { body: list } = await client.get('/models', { key });
+      t.strictSame(list.data, [
+        {
+          ...{ id: 'public', object: 'model', created: 0, owned_by: 'upstream', description: 'Rich.' },
+          ...{ context_window: 1000, max_output_tokens: 100, capabilities: ['tools'], units: 2 },
+        },
+      ]);
+      t.match(await client.get('/models/closed', { key }), { status: 404 });
+      for (const [path, body] of [
+        ['/chat', { message: 'Hi' }],
+        ['/chat/completions', { messages }],
+        ['/responses', { input: 'Hi' }],
+        ['/messages', { messages, max_tokens: 10 }],
+        ['/messages/count_tokens', { messages }],
+      ] as const)
+        for (const stream of path.endsWith('tokens') ? [undefined] : [false, true]) {
+          const refused = await client.post(
+            path,
+            { ...body, model: 'closed', ...(stream && { stream }) },
+            { key },
+          );
+          t.match(refused, { status: 403, body: { error: { code: 'modelNotInPlan' } } }, path);
+        }
+      t.match((await client.get('/usage', { key })).body, { used: { chat: 0 } });
+      t.equal((await a.calls()).chat + (await b.calls()).chat, 0);
+      t.match(await client.post('/chat', { message: 'Hi' }, { key }), {
+        status: 200,
+        body: { model: 'public' },
+      });
+      t.match((await client.get('/usage', { key })).body, { used: { chat: 2 } });
+      t.equal(
+        (await client.post('/chat/completions', { model: 'public', messages, n: 5 }, { key })).status,
+        429,
+        'units are charged per choice',
+      );
     });
-    t.match((await client.get('/usage', { key })).body, { used: { chat: 2 } });
-    t.equal(
-      (await client.post('/chat/completions', { model: 'public', messages, n: 5 }, { key })).status,
-      429,
-      'units count for each choice',
-    );
-  });
-});
+  },
+);
 
-t.test('a conversation and a prompt_cache_key stay on their target', async (t) => {
+t.test('requests with the same conversation or prompt_cache_key use the same target', async (t) => {
   const { env } = upstreamsFile(several([a, b]));
   onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -84,7 +87,7 @@ t.test('a conversation and a prompt_cache_key stay on their target', async (t) =
   });
 });
 
-t.test('a field reaches the upstreams that take it, and no other', async (t) => {
+t.test('a field is sent only to upstreams that accept it', async (t) => {
   const file = several([a, b]);
   const [first, second] = file.upstreams;
   const targets = [{ upstream: 'a' }, { upstream: 'b', order: 2 }];
@@ -106,7 +109,7 @@ t.test('a field reaches the upstreams that take it, and no other', async (t) => 
   });
 });
 
-t.test('reload: streams end where they began; a wrong file changes nothing', async (t) => {
+t.test('reload: open streams continue on their target, and an invalid file changes nothing', async (t) => {
   const file = upstreamsFile(several([a]));
   onEachDatabase(t, { ...file.env, ...plansFile(t) }, async (t, service) => {
     t.teardown(() => file.write(several([a])));

@@ -1,4 +1,4 @@
-// SIGHUP and an operator's command reload the operator's file; a wrong file at the start is refused.
+// SIGHUP and a command reload UPSTREAMS_FILE. An invalid file aborts startup.
 import t from 'tap';
 import { parley } from '../support/parley.ts';
 import { failToStart, startProcess } from '../support/process.ts';
@@ -15,14 +15,14 @@ const defaultModel = async ({ origin }: { origin: string }) => {
   return ((await response.json()) as { engine: { default_model: string } }).engine.default_model;
 };
 
-t.test('SIGHUP reloads UPSTREAMS_FILE, and a wrong file changes nothing', async (t) => {
+t.test('SIGHUP reloads UPSTREAMS_FILE, and an invalid file changes nothing', async (t) => {
   const database = await freshDatabase('postgres');
   const file = upstreamsFile(several([upstream]));
   const service = await startProcess(t, { ...database.env, ...file.env });
-  t.match(service.output(), 'chat a,', 'the start names the upstreams');
+  t.match(service.output(), 'chat a,', 'startup prints the upstreams');
   const model = () => defaultModel(service);
   const logs = (text: string) =>
-    eventually(`the log says ${text}`, async () => service.output().includes(text));
+    eventually(`the log contains ${text}`, async () => service.output().includes(text));
   t.equal(await model(), 'public');
   file.write(several([upstream], {}, { name: 'renamed' }));
   service.child.kill('SIGHUP');
@@ -38,7 +38,7 @@ t.test('SIGHUP reloads UPSTREAMS_FILE, and a wrong file changes nothing', async 
 });
 
 for (const kind of databaseKinds)
-  t.test(`${kind}: parley upstreams reload`, async (t) => {
+  t.test(`${kind}: parley upstreams reload reloads every process, and reports invalid files`, async (t) => {
     const database = await freshDatabase(kind);
     const reload = (env: Record<string, string> = {}) =>
       parley({ ...database.env, ...env }, 'upstreams', 'reload', '--json');
@@ -59,10 +59,10 @@ for (const kind of databaseKinds)
     t.same(
       await models(),
       files.map(() => 'renamed'),
-      'in every process',
+      'every process has the new model',
     );
 
-    // The first process has a wrong file, and others do not.
+    // Only the first process has an invalid file.
     files[0]?.write(several([upstream], {}, { name: 'wrong', units: 0 }));
     for (const { write } of files.slice(1)) write(several([upstream], {}, { name: 'third' }));
     const partly = await parley(database.env, 'upstreams', 'reload');
@@ -71,12 +71,12 @@ for (const kind of databaseKinds)
     t.match(partly.stderr, 'the previous upstreams remain in use');
     t.same(await models(), ['renamed', ...files.slice(1).map(() => 'third')]);
 
-    // The command checks its own file first.
+    // The command first checks the file in its own environment.
     const own = upstreamsFile(several([upstream], { kind: 'telepathy' }));
     for (const { write } of files) write(several([upstream], {}, { name: 'fourth' }));
     const refused = await reload(own.env);
     t.match(refused, { code: 1, stderr: /`kind` must be one of/ });
-    t.same(await models(), ['renamed', ...files.slice(1).map(() => 'third')], 'nothing is reloaded');
+    t.same(await models(), ['renamed', ...files.slice(1).map(() => 'third')], 'no process reloads');
 
     for (const service of services) t.match(await service.end(), { code: 0 });
     await database.drop();
@@ -93,7 +93,7 @@ t.test('a process without UPSTREAMS_FILE does not reload', async (t) => {
   await database.drop();
 });
 
-t.test('a wrong file: the service does not start, and names every mistake', async (t) => {
+t.test('an invalid UPSTREAMS_FILE aborts startup, and the output lists every error', async (t) => {
   const { env } = upstreamsFile(several([upstream], { kind: 'telepathy' }, { units: 0 }));
   const { code, output } = await failToStart(t, env);
   t.equal(code, 1);

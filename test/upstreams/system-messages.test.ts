@@ -1,4 +1,4 @@
-// System messages after the beginning, such as those of Claude Code, reach models that take none there. Contract section 15.
+// Later system messages, such as those of Claude Code, reach models that accept only an initial one. Contract section 15.
 import t from 'tap';
 import { reminderOf } from '../../src/engines/system-messages.ts';
 import type { Body } from '../support/http.ts';
@@ -33,7 +33,7 @@ const completion = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
 
-/** How servers say that a model's template takes no such message. */
+/** The errors of servers whose chat template rejects a later system message. */
 const refusals: Record<string, [status: number, body: object]> = {
   vLLM: [
     400,
@@ -59,7 +59,7 @@ const isLater = ({ role }: Body, index: number) => role === 'system' && index > 
 const alternates = (messages: Body[]) =>
   messages.slice(1).every(({ role }, index) => role === (index % 2 === 0 ? 'user' : 'assistant'));
 
-t.test('a model that takes one system message gets the others from the user', async (t) => {
+t.test('a model that accepts only an initial system message gets later ones in user messages', async (t) => {
   const calls: Record<string, WireCall[]> = {};
   const servers = await Promise.all(
     Object.entries(refusals).map(async ([name, [status, body]]) => {
@@ -87,14 +87,18 @@ t.test('a model that takes one system message gets the others from the user', as
         t.equal(answer.status, 200, `${name} ${path}: ${answer.text}`);
         t.same(sent.at(-1)?.body.messages, [first, ...expected], `${name} ${path}`);
       }
-      // Remembered, unless an earlier database's service was told.
-      t.equal(sent.length, 4, `${name}: only the first request is sent twice`);
-      t.equal((await client.get('/usage', { key })).body.used.chat, 3, `${name}: each is charged once`);
+      // Each service remembers the rejection.
+      t.equal(sent.length, 4, `${name}: only the first request is retried`);
+      t.equal(
+        (await client.get('/usage', { key })).body.used.chat,
+        3,
+        `${name}: each request is charged once`,
+      );
     }
   });
 });
 
-t.test('a server that takes them gets them as they are', async (t) => {
+t.test('a server that accepts later system messages gets them unchanged', async (t) => {
   const { calls, url } = await wireServer(t, () => ({ body: completion }));
   const { env } = upstreamsFile({
     upstreams: [{ name: 'server', kind: 'openai', url }],
@@ -109,7 +113,7 @@ t.test('a server that takes them gets them as they are', async (t) => {
   });
 });
 
-t.test('Anthropic gets those of other APIs where they are, as the user says them', async (t) => {
+t.test('Anthropic gets later system messages of other APIs in place, as user messages', async (t) => {
   const { calls, url } = await wireServer(t, () => ({ body: anthropicMessage }));
   const { env } = upstreamsFile({
     upstreams: [{ name: 'server', kind: 'anthropic', url }],
@@ -133,6 +137,6 @@ t.test('Anthropic gets those of other APIs where they are, as the user says them
       );
     }
     await client.post('/messages', { ...bodies['/messages'], model: 'model' }, { key });
-    t.same(calls.at(-1)?.body.messages, later, 'those of its own API pass through');
+    t.same(calls.at(-1)?.body.messages, later, 'system messages of the Messages API pass through');
   });
 });

@@ -1,4 +1,4 @@
-// Embeddings and images in the operator's file: fail-over, units, plans, prices, and models asked for elsewhere.
+// Embeddings and images in UPSTREAMS_FILE: failover, units, plans, prices, and requests to the wrong endpoint.
 import t from 'tap';
 import { audit } from '../../src/store/ledger-audit.ts';
 import type { Body } from '../support/http.ts';
@@ -22,7 +22,7 @@ const tasks = {
 } as const;
 const each = Object.entries(tasks) as [keyof typeof tasks, (typeof tasks)[keyof typeof tasks]][];
 
-/** `b` is tried if `a` fails. A new header makes `a` a new upstream, without the failures of the old one. */
+/** `b` is used if `a` fails. A new header makes `a` a new upstream, without its previous failures. */
 function content(fields: { [task in 'embeddings' | 'images']?: Fields } = {}, header = 'none') {
   const upstream = (name: string, url: string) => ({
     ...{ name, kind: 'openai', url, keyVariable: 'A_KEY' },
@@ -50,74 +50,80 @@ const faults = [
   { fault: 'bad-json' },
 ] as const;
 
-t.test('a target that fails costs the client nothing, and leaves the rotation', async (t) => {
-  const file = upstreamsFile(content());
-  onEachDatabase(t, { ...file.env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
-    const { client, database } = service;
-    const owner = await client.signUp();
-    const { key } = await client.createKey(owner);
-    for (const fault of faults) {
-      const name = JSON.stringify(fault);
-      file.write(content({}, name));
-      service.reload();
-      for (const [task, { body, count, model, path }] of each) {
-        await a.configure(fault);
-        await b.reset();
-        const answer = await client.post(path, { ...body, model }, { key });
-        const what = `${task} ${name}`;
-        t.equal(answer.status, 200, what);
-        t.equal(answer.body.data.length, count, what);
-        t.equal(answer.headers.get('x-parley-attempts'), '2', what);
-        for (const secret of [CANARY, KEY, 'test-model', '127.0.0.1'])
-          t.notOk(answer.text.includes(secret), `${what}: no ${secret}`);
-        t.match(await lastCharge(service, owner.accountId), { state: 'final', units: count, model }, what);
-        const { body: sent, headers } = await b.onlyCall();
-        t.match(sent, { model: 'test-model' }, what);
-        t.match(headers, { authorization: `Bearer ${KEY}`, 'x-test': name }, what);
-        const { cookie } = owner;
-        const [row] = (await client.get('/requests', { cookie })).body.data as Body[];
-        t.match(row, { attempts: 2, model }, what);
+t.test(
+  'if a target fails, the next target serves the request, and the failing one leaves the rotation',
+  async (t) => {
+    const file = upstreamsFile(content());
+    onEachDatabase(t, { ...file.env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+      const { client, database } = service;
+      const owner = await client.signUp();
+      const { key } = await client.createKey(owner);
+      for (const fault of faults) {
+        const name = JSON.stringify(fault);
+        file.write(content({}, name));
+        service.reload();
+        for (const [task, { body, count, model, path }] of each) {
+          await a.configure(fault);
+          await b.reset();
+          const answer = await client.post(path, { ...body, model }, { key });
+          const what = `${task} ${name}`;
+          t.equal(answer.status, 200, what);
+          t.equal(answer.body.data.length, count, what);
+          t.equal(answer.headers.get('x-parley-attempts'), '2', what);
+          for (const secret of [CANARY, KEY, 'test-model', '127.0.0.1'])
+            t.notOk(answer.text.includes(secret), `${what}: no ${secret}`);
+          t.match(await lastCharge(service, owner.accountId), { state: 'final', units: count, model }, what);
+          const { body: sent, headers } = await b.onlyCall();
+          t.match(sent, { model: 'test-model' }, what);
+          t.match(headers, { authorization: `Bearer ${KEY}`, 'x-test': name }, what);
+          const { cookie } = owner;
+          const [row] = (await client.get('/requests', { cookie })).body.data as Body[];
+          t.match(row, { attempts: 2, model }, what);
+        }
       }
-    }
-    file.write(content({}, 'rotation'));
-    service.reload();
-    await a.configure({ fault: 'status', status: 500 });
-    const { model, path } = tasks.embeddings;
-    const attempts = [];
-    for (let turn = 0; turn < 7; turn += 1) {
-      const answer = await client.post(path, { model, input: 'Hi' }, { key });
-      attempts.push(answer.headers.get('x-parley-attempts'));
-    }
-    t.same(attempts, ['2', '2', '2', '2', '2', '1', '1'], 'out of rotation after 5 failures');
-    await b.configure({ fault: 'status', status: 500 });
-    t.match(await client.post(path, { model, input: 'Hi' }, { key }), { status: 502 });
-    t.match(await lastCharge(service, owner.accountId), { state: 'refunded' });
-    t.same((await audit(database.db)).differences, []);
-    const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
-    t.match(metrics, /parley_upstream_attempts_total\{upstream="b",outcome="success"\} \d+/);
-  });
-});
+      file.write(content({}, 'rotation'));
+      service.reload();
+      await a.configure({ fault: 'status', status: 500 });
+      const { model, path } = tasks.embeddings;
+      const attempts = [];
+      for (let turn = 0; turn < 7; turn += 1) {
+        const answer = await client.post(path, { model, input: 'Hi' }, { key });
+        attempts.push(answer.headers.get('x-parley-attempts'));
+      }
+      t.same(attempts, ['2', '2', '2', '2', '2', '1', '1'], 'out of rotation after 5 failures');
+      await b.configure({ fault: 'status', status: 500 });
+      t.match(await client.post(path, { model, input: 'Hi' }, { key }), { status: 502 });
+      t.match(await lastCharge(service, owner.accountId), { state: 'refunded' });
+      t.same((await audit(database.db)).differences, []);
+      const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
+      t.match(metrics, /parley_upstream_attempts_total\{upstream="b",outcome="success"\} \d+/);
+    });
+  },
+);
 
-t.test('the deadline covers all attempts, and a mistake of the client is not tried elsewhere', async (t) => {
-  const slow = { ...content(), deadlineMs: 1000 };
-  const upstreams = slow.upstreams.map((upstream) => ({ ...upstream, timeouts: { firstByteMs: 60_000 } }));
-  const { env } = upstreamsFile({ ...slow, upstreams });
-  onEachDatabase(t, { ...env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
-    const owner = await service.client.signUp();
-    const { key } = await service.client.createKey(owner);
-    for (const [task, { body, model, path }] of each) {
-      await a.configure({ fault: 'status', status: 400 });
-      t.match(await service.client.post(path, { ...body, model }, { key }), { status: 400 }, task);
-      t.equal((await b.calls())[task], 0, task);
-      await a.configure({ fault: 'hang' });
-      t.match(await service.client.post(path, { ...body, model }, { key }), { status: 504 }, task);
-      t.equal((await b.calls())[task], 0, 'no time was left for another target');
-      t.match(await lastCharge(service, owner.accountId), { state: 'refunded', status: 504 }, task);
-    }
-  });
-});
+t.test(
+  'the deadline covers all attempts, and an invalid request is not retried on another target',
+  async (t) => {
+    const slow = { ...content(), deadlineMs: 1000 };
+    const upstreams = slow.upstreams.map((upstream) => ({ ...upstream, timeouts: { firstByteMs: 60_000 } }));
+    const { env } = upstreamsFile({ ...slow, upstreams });
+    onEachDatabase(t, { ...env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+      const owner = await service.client.signUp();
+      const { key } = await service.client.createKey(owner);
+      for (const [task, { body, model, path }] of each) {
+        await a.configure({ fault: 'status', status: 400 });
+        t.match(await service.client.post(path, { ...body, model }, { key }), { status: 400 }, task);
+        t.equal((await b.calls())[task], 0, task);
+        await a.configure({ fault: 'hang' });
+        t.match(await service.client.post(path, { ...body, model }, { key }), { status: 504 }, task);
+        t.equal((await b.calls())[task], 0, 'no time is left for another target');
+        t.match(await lastCharge(service, owner.accountId), { state: 'refunded', status: 504 }, task);
+      }
+    });
+  },
+);
 
-t.test('units count for each input and image, all or nothing', async (t) => {
+t.test('units are charged per input and image, all or nothing', async (t) => {
   const { env } = upstreamsFile(content({ embeddings: { units: 5 }, images: { units: 5 } }));
   const quotas = plansFile(t, { embeddings: 12, images: 12 });
   onEachDatabase(t, { ...env, A_KEY: KEY, ...quotas }, async (t, { client }) => {
@@ -126,7 +132,7 @@ t.test('units count for each input and image, all or nothing', async (t) => {
       const of = (count: number) =>
         task === 'images' ? { prompt: 'A cat', n: count } : { input: Array(count).fill('Hi') };
       const ask = (count: number) => client.post(path, { ...of(count), model }, { key });
-      t.equal((await ask(2)).status, 200, `two of 5 units: ${task}`);
+      t.equal((await ask(2)).status, 200, `twice 5 units: ${task}`);
       for (const count of [1, 2])
         t.match(await ask(count), {
           status: 429,
@@ -143,44 +149,47 @@ t.test('units count for each input and image, all or nothing', async (t) => {
   });
 });
 
-t.test('plans: refused before any charge, and not listed; each plan has its default', async (t) => {
-  const both = content({ embeddings: { plans: ['large'] }, images: { plans: ['large'] } });
-  const targets = [{ upstream: 'a', model: 'theirs' }];
-  const open = each.map(([task, { model }]) => ({ name: `open-${model}`, task, targets, units: 2 }));
-  const { env } = upstreamsFile({ ...both, models: [...both.models, ...open] });
-  onEachDatabase(t, { ...env, A_KEY: KEY, ...plansFile(t) }, async (t, { client }) => {
-    const { key } = await client.createKey(await client.signUp());
-    const { body: list } = await client.get('/models', { key });
-    t.match(list.data, [
-      { id: 'public' },
-      { id: 'open-vectors', task: 'embeddings', units: 2 },
-      { id: 'open-pictures', task: 'images', units: 2 },
-    ]);
-    t.equal(list.data.length, 3);
-    const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01' };
-    const anthropic = await fetch(`${client.origin}/api/v1/models`, { headers });
-    const { data } = (await anthropic.json()) as { data: Body[] };
-    t.same(
-      data.map(({ id }) => id),
-      ['public'],
-      'Anthropic has only models for chat',
-    );
-    for (const [task, { body, count, model, path }] of each) {
-      t.match(
-        await client.post(path, { ...body, model }, { key }),
-        { status: 403, body: { error: { code: 'modelNotInPlan', param: 'model' } } },
-        task,
+t.test(
+  'a model outside the plan is rejected without a charge and not listed, and each plan has a default model',
+  async (t) => {
+    const both = content({ embeddings: { plans: ['large'] }, images: { plans: ['large'] } });
+    const targets = [{ upstream: 'a', model: 'theirs' }];
+    const open = each.map(([task, { model }]) => ({ name: `open-${model}`, task, targets, units: 2 }));
+    const { env } = upstreamsFile({ ...both, models: [...both.models, ...open] });
+    onEachDatabase(t, { ...env, A_KEY: KEY, ...plansFile(t) }, async (t, { client }) => {
+      const { key } = await client.createKey(await client.signUp());
+      const { body: list } = await client.get('/models', { key });
+      t.match(list.data, [
+        { id: 'public' },
+        { id: 'open-vectors', task: 'embeddings', units: 2 },
+        { id: 'open-pictures', task: 'images', units: 2 },
+      ]);
+      t.equal(list.data.length, 3);
+      const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01' };
+      const anthropic = await fetch(`${client.origin}/api/v1/models`, { headers });
+      const { data } = (await anthropic.json()) as { data: Body[] };
+      t.same(
+        data.map(({ id }) => id),
+        ['public'],
+        'the Anthropic list has only chat models',
       );
-      t.match((await client.get('/usage', { key })).body, { used: { [task]: 0 } }, task);
-      const answer = await client.post(path, body, { key });
-      t.equal(answer.status, 200, task);
-      t.match((await a.calls()).last.at(-1)?.body, { model: 'theirs' }, task);
-      t.match((await client.get('/usage', { key })).body, { used: { [task]: 2 * count } }, task);
-    }
-  });
-});
+      for (const [task, { body, count, model, path }] of each) {
+        t.match(
+          await client.post(path, { ...body, model }, { key }),
+          { status: 403, body: { error: { code: 'modelNotInPlan', param: 'model' } } },
+          task,
+        );
+        t.match((await client.get('/usage', { key })).body, { used: { [task]: 0 } }, task);
+        const answer = await client.post(path, body, { key });
+        t.equal(answer.status, 200, task);
+        t.match((await a.calls()).last.at(-1)?.body, { model: 'theirs' }, task);
+        t.match((await client.get('/usage', { key })).body, { used: { [task]: 2 * count } }, task);
+      }
+    });
+  },
+);
 
-t.test('a model that another endpoint takes: 404 says which, and nothing is charged', async (t) => {
+t.test('a model of another endpoint is 404 with the right endpoint, and not charged', async (t) => {
   const { env } = upstreamsFile(content());
   onEachDatabase(t, { ...env, A_KEY: KEY, ...plansFile(t) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -214,7 +223,7 @@ t.test('a model that another endpoint takes: 404 says which, and nothing is char
   });
 });
 
-t.test('prices: exact in the log of operators, and hidden from owners', async (t) => {
+t.test('costs are exact in the operator log, and hidden from owners', async (t) => {
   const targets = (prices: Fields) => [{ upstream: 'a', model: 'test-model', prices }];
   const { env } = upstreamsFile(
     content({
@@ -241,28 +250,31 @@ t.test('prices: exact in the log of operators, and hidden from owners', async (t
   });
 });
 
-t.test('reload adds and removes models; without any, the other setting answers', async (t) => {
-  const chatOnly = { ...content(), models: content().models.filter(({ name }) => name === 'public') };
-  const file = upstreamsFile(chatOnly);
-  onEachDatabase(t, { ...file.env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
-    t.teardown(() => file.write(chatOnly));
-    const { client } = service;
-    const { key } = await client.createKey(await client.signUp());
-    const kinds = async () => (await client.get('/service')).body.engine;
-    for (const [task, { body, model, path }] of each) {
-      t.match(await client.post(path, body, { key }), { status: 200 });
-      t.match(await client.post(path, { ...body, model: 'public' }, { key }), {
-        status: 404,
-        body: { error: { message: /is for chat/ } },
-      });
-      t.match(await kinds(), { [task]: 'builtin' });
-      file.write(content());
-      service.reload();
-      t.match(await client.post(path, { ...body, model }, { key }), { status: 200 }, task);
-      t.match(await kinds(), { [task]: 'upstream', default_model: 'public' });
-      t.equal((await a.calls())[task], 1);
-      file.write(chatOnly);
-      service.reload();
-    }
-  });
-});
+t.test(
+  'reload adds and removes models, and without a model, the built-in engine serves the task',
+  async (t) => {
+    const chatOnly = { ...content(), models: content().models.filter(({ name }) => name === 'public') };
+    const file = upstreamsFile(chatOnly);
+    onEachDatabase(t, { ...file.env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+      t.teardown(() => file.write(chatOnly));
+      const { client } = service;
+      const { key } = await client.createKey(await client.signUp());
+      const kinds = async () => (await client.get('/service')).body.engine;
+      for (const [task, { body, model, path }] of each) {
+        t.match(await client.post(path, body, { key }), { status: 200 });
+        t.match(await client.post(path, { ...body, model: 'public' }, { key }), {
+          status: 404,
+          body: { error: { message: /is for chat/ } },
+        });
+        t.match(await kinds(), { [task]: 'builtin' });
+        file.write(content());
+        service.reload();
+        t.match(await client.post(path, { ...body, model }, { key }), { status: 200 }, task);
+        t.match(await kinds(), { [task]: 'upstream', default_model: 'public' });
+        t.equal((await a.calls())[task], 1);
+        file.write(chatOnly);
+        service.reload();
+      }
+    });
+  },
+);

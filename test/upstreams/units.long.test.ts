@@ -1,4 +1,4 @@
-// A model that costs several units: charged all or nothing, and never past the limit, over replicas either.
+// A model that costs several units is charged all or nothing, and never beyond the limit, even across replicas.
 import t from 'tap';
 import { startCluster } from '../support/replicas.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -17,7 +17,7 @@ const { env } = upstreamsFile({
   ],
 });
 
-t.test('with 12 units left, a model of 5 answers twice, and one of 1 twice more', async (t) =>
+t.test('12 units are enough for two requests to a model of 5 units and two to a model of 1 unit', async (t) =>
   onEachDatabase(t, { ...env, ...plansFile(t, { chat: 12 }) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
     const ask = (model: string, stream = false) =>
@@ -31,7 +31,7 @@ t.test('with 12 units left, a model of 5 answers twice, and one of 1 twice more'
         status: 429,
         body: { error: { code: 'quotaExceeded', limit: { name: 'chat', ceiling: 12 } } },
       });
-      t.equal(refused.headers.get('ratelimit-remaining'), '2', 'the refusal takes nothing');
+      t.equal(refused.headers.get('ratelimit-remaining'), '2', 'a rejected request is not charged');
     }
     for (let n = 0; n < 2; n += 1) t.equal((await ask('one')).status, 200);
     t.equal((await ask('one')).status, 429);
@@ -39,7 +39,7 @@ t.test('with 12 units left, a model of 5 answers twice, and one of 1 twice more'
   }),
 );
 
-t.test('six hundred at once over three replicas use every unit, and none more', async (t) => {
+t.test('600 concurrent requests across three replicas use exactly all units', async (t) => {
   const { client, replicas } = await startCluster(t, {
     count: 3,
     env: { ...env, ...plansFile(t, { chat: 1000 }) },
@@ -54,7 +54,7 @@ t.test('six hundred at once over three replicas use every unit, and none more', 
         headers: {
           'content-type': 'application/json',
           authorization: `Bearer ${key}`,
-          // Every other one is admitted by the ledger before its work.
+          // With an idempotency key, the ledger admits the request before the model runs.
           ...(n % 2 === 0 && { 'idempotency-key': crypto.randomUUID() }),
         },
         body: JSON.stringify({ message: 'Hi', model: 'five' }),
