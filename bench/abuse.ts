@@ -1,13 +1,13 @@
 /**
- * `make abuse`: attacks a service and checks how it holds up. `ABUSE_SECONDS` (8) sets the duration of each attack, and
- * `ABUSE_ONLY=name,…` selects attacks. Every attack is a file in `abuse/attacks`.
+ * `make abuse`: attacks a service and checks that it stays responsive. `ABUSE_SECONDS` (8) sets the duration of each attack,
+ * and `ABUSE_ONLY=name,…` selects attacks. Every attack is a file in `abuse/attacks`.
  *
- * Starts the service on loopback, on each database, with a heap of 1 GiB and its default limits, and restarts it before each
- * attack: the limits that one attack has used up would refuse most of the next. Attackers, the honest client, and the upstream
- * are separate processes. The attackers run at the lowest priority: on few processors they would slow the
- * service down just by running.
- * Exits with 1 if `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
- * not add up. A row that fails while the host gives CPU time to other machines is shown and measured again.
+ * Starts the service on loopback, on each database, with a heap of 1 GiB and its default limits. Restarts it before each
+ * attack, because the limits that one attack exhausts would reject most requests of the next. Attackers, the honest client,
+ * and the upstream are separate processes. Attackers run at the lowest priority: with few processors, they would otherwise
+ * slow down the service just by running.
+ * Exits with 1 if the p99 of `/healthz` is 100 ms or more, an honest chat request fails, memory reaches 700 MB, or the ledger
+ * audit finds differences. A row that fails while the host gives CPU time to other machines is shown and measured again.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,11 +55,11 @@ async function told<T>(child: ChildProcess, order: object): Promise<T> {
 
 type Row = { cells: string[]; problems: string[]; stolen: number };
 
-/** Above this share of stolen CPU time, a failed row says little about the service, and is measured again. */
+/** Above this share of stolen CPU time, a failed row says little about the service and is measured again. */
 const MOST_STOLEN = 0.02;
 const MOST_TRIES = 3;
 
-/** CPU time of all processors since boot, and the part that the host gave to other machines. In ticks. */
+/** CPU time of all processors since boot, and the part that the host gave to other machines, in ticks. */
 function machineTime(): { all: number; stolen: number } {
   const [line = ''] = fs.readFileSync('/proc/stat', 'utf8').split('\n');
   const ticks = line.split(/\s+/).slice(1, 9).map(Number);
@@ -91,7 +91,7 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
       String(requests),
       Object.entries(outcomes)
         .map(([what, times]) => `${what}: ${times}`)
-        .join(', ') || 'none answered',
+        .join(', ') || 'no responses',
       `${ms(health.p50)} / ${ms(health.p99)} / ${ms(health.max)}`,
       `${chats}${failures.length > 0 ? `, failed: ${failures.join(', ')}` : ''}`,
       ms(peak),
@@ -99,7 +99,7 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
     ],
     stolen,
     problems: [
-      ...(health.p99 < MOST_HEALTH_MS ? [] : [`${title}: /healthz took ${ms(health.p99)} ms at p99.`]),
+      ...(health.p99 < MOST_HEALTH_MS ? [] : [`${title}: the p99 of /healthz was ${ms(health.p99)} ms.`]),
       ...(failures.length === 0 && chats > 0 ? [] : [`${title}: honest requests failed.`]),
       ...(peak < MOST_MEGABYTES ? [] : [`${title}: ${ms(peak)} MB of memory.`]),
     ],
@@ -113,7 +113,7 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
   const start = () =>
     startServiceProcess({ ...database, CHAT_URL: upstreamUrl }, ['--max-old-space-size=1024']);
   const first = await start();
-  // The largest plan, so that small limits stop neither the attackers nor the honest client.
+  // The largest plan, so that plan limits stop neither the attackers nor the honest client.
   const [honestKey = '', ...keys] = await makeKeys(first.origin, ATTACKERS + 1, 'pro');
   await first.stop();
   const rows: Row[] = [];
@@ -140,12 +140,12 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
   } catch (error) {
     const { stderr, stdout } = error as { stdout?: Buffer; stderr?: Buffer };
     audit = `${stdout ?? ''}${stderr ?? error}`.trim();
-    problems.push(`${kind}: the audit says: ${audit}`);
+    problems.push(`${kind}: the audit failed: ${audit}`);
   }
   const head = [
     'attack',
     'requests',
-    'answers',
+    'responses',
     '/healthz p50 / p99 / max, ms',
     'honest chats',
     'peak MB',
@@ -164,13 +164,11 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
 
 const [cpu] = cpus();
 say(
-  `# Abuse\n\n${availableParallelism()} CPUs (${cpu?.model.trim()}), Node ${process.version}, load average before ${loadavg()[0]?.toFixed(1)}; ${seconds} s for each attack.`,
+  `# Abuse\n\n${availableParallelism()} CPUs (${cpu?.model.trim()}), Node ${process.version}, load average before the run: ${loadavg()[0]?.toFixed(1)}; ${seconds} s per attack.`,
 );
 const upstream = await startUpstream();
 const problems: string[] = [];
 for (const kind of ['embedded', 'postgres'] as const) problems.push(...(await attackOn(kind, upstream.url)));
 await upstream.stop();
-say(
-  problems.length === 0 ? '\nThe service held.' : `\nThe service did not hold:\n- ${problems.join('\n- ')}`,
-);
+say(problems.length === 0 ? '\nThe service passed.' : `\nThe service failed:\n- ${problems.join('\n- ')}`);
 process.exit(problems.length === 0 ? 0 : 1);

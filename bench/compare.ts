@@ -1,12 +1,12 @@
 /**
- * `make bench`: the cost of a request to Parley on both databases, next to peers. `make bench-all` (`ALL=1`) adds rows, and
- * the throughput at a given p99. Settings: `ONLY=name,…` (rows of `compare/rows.ts`), `TARGETS=name,…` (`postgres`, `embedded`,
- * and peers of `compare/peers.ts`), `BENCH_SECONDS` (3; measured per row, target, and round), and `ROUNDS` (5).
+ * `make bench`: the cost of a request to Parley on both databases, compared with peers. `make bench-all` (`ALL=1`) adds rows,
+ * and the throughput at a given p99. Settings: `ONLY=name,…` (rows of `compare/rows.ts`), `TARGETS=name,…` (`postgres`,
+ * `embedded`, and peers of `compare/peers.ts`), `BENCH_SECONDS` (3, per row, target, and round), and `ROUNDS` (5).
  *
  * Parley runs from `dist` as in production. It, its peers, Postgres, the upstream, and the load client are separate
- * processes on this machine. In each round, every target is measured once, in another order each time. After each
- * measurement of Parley, what it charged must equal what the client received, and the audit must be clean. Else the run is
- * void: it writes nothing and exits with 1. A run of all rows writes `bench/RESULTS.md` and `bench/results.svg`.
+ * processes on this machine. Each round measures every target once, in a different order. After each measurement of Parley,
+ * the charges must equal the responses that the client received, and the audit must be clean. Otherwise, the run is invalid:
+ * it writes no results and exits with 1. A run of all rows writes `bench/RESULTS.md` and `bench/results.svg`.
  */
 import fs from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const rounds = Number(process.env.ROUNDS ?? 5);
 const isAll = process.env.ALL === '1';
 const only = process.env.ONLY?.split(',');
 const wanted = process.env.TARGETS?.split(',');
-/** A search takes ten times as long as a measurement. */
+/** Finding the capacity takes ten times as long as a measurement. */
 const CAPACITY_ROUNDS = 3;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const say = (text: string) => process.stderr.write(`${text}\n`);
@@ -43,8 +43,7 @@ if (unknown.length > 0) {
 const selected = rows.filter(({ isExtra, name }) =>
   only === undefined ? isAll || !isExtra : only.includes(name),
 );
-for (const { program, title } of missingPeers)
-  say(`${title} is left out, because ${program} is not installed.`);
+for (const { program, title } of missingPeers) say(`Skipping ${title}: ${program} is not installed.`);
 
 for (const [signal, code] of [
   ['SIGINT', 130],
@@ -78,7 +77,7 @@ async function compare(row: Row): Promise<RowOutcome> {
         ...found.map((problem) => `${row.name}, ${target.title}, round ${round + 1}: ${problem}`),
       );
       say(
-        `${row.name}, round ${round + 1}: ${target.title}: ${measured.cpu.toFixed(0)} µs, ${measured.perSecond.toFixed(0)} a second`,
+        `${row.name}, round ${round + 1}: ${target.title}: ${measured.cpu.toFixed(0)} µs, ${measured.perSecond.toFixed(0)} requests/s`,
       );
     }
   }
@@ -97,13 +96,13 @@ client.stop();
 await surroundings.stop();
 
 if (problems.length > 0) {
-  say(`This run is void:\n- ${problems.join('\n- ')}`);
+  say(`This run is invalid:\n- ${problems.join('\n- ')}`);
   process.exit(1);
 }
 if (only === undefined && wanted === undefined) {
   const file = path.join(root, 'bench/RESULTS.md');
   fs.writeFileSync(file, report(results, { about, busy, isAll, rounds, seconds }));
   fs.writeFileSync(path.join(root, 'bench/results.svg'), chart(results));
-  say(`Written: ${file}`);
+  say(`Wrote ${file}`);
 }
 process.exit();

@@ -1,7 +1,7 @@
 /**
- * `make bench-metrics`: what it costs to scrape `/metrics` under full load. Rounds without scrapes and with `SCRAPES` (10)
- * a second take turns, each `SECONDS` (5) long; the difference in CPU is divided by the scrapes. Prints the result and
- * writes it to `results/metrics.md`. Asserts nothing.
+ * `make bench-metrics`: the cost of scraping `/metrics` under full load. Alternates rounds without scrapes and with `SCRAPES`
+ * (10) per second, each `SECONDS` (5) long, and divides the difference in CPU time by the number of scrapes. Prints the result
+ * and writes it to `results/metrics.md`. Asserts nothing.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -78,20 +78,20 @@ const line = (title: string, { cpu, requests: count, scrapes }: Round) => [
   String(scrapes),
   ((cpu / count) * 1e6).toFixed(0),
 ];
-const report = `# What scraping \`/metrics\` costs
+const report = `# Cost of scraping \`/metrics\`
 
-${today()}, \`make bench-metrics\`: chat completions of one upstream on Postgres, ${CONNECTIONS} at once, ${ROUNDS} rounds of ${seconds} s each.
+${today()}, \`make bench-metrics\`: chat completions of one upstream on Postgres, ${CONNECTIONS} concurrent requests, ${ROUNDS} rounds of ${seconds} s each.
 
 ${about}
-- Load average before: ${busy.toFixed(1)}
+- Load average before the run: ${busy.toFixed(1)}
 
 ${table(
-  ['', 'requests/s', 'scrapes', "CPU of the service's process, µs/request"],
-  [line('no scrapes', plain), line(`${perSecond} scrapes a second`, busyOne)],
+  ['', 'requests/s', 'scrapes', 'CPU of the service process, µs/request'],
+  [line('no scrapes', plain), line(`${perSecond} scrapes/s`, busyOne)],
 )}
 
-A scrape of ${bytes.toLocaleString('en')} bytes costs ${(perScrape * 1000).toFixed(1)} ms of CPU. Once every ${INTERVAL_S} s, that is
-${((perScrape / INTERVAL_S) * 100).toFixed(3)} % of one processor.
+A scrape of ${bytes.toLocaleString('en')} bytes takes ${(perScrape * 1000).toFixed(1)} ms of CPU time. At one scrape every ${INTERVAL_S} s, that is
+${((perScrape / INTERVAL_S) * 100).toFixed(3)}% of one processor.
 `;
 writeResult('metrics.md', report);
 process.exit();

@@ -1,6 +1,6 @@
 /**
- * `make profile ROW=proxy-1k`: a CPU profile and an allocation profile of Parley under one row of `make bench`, in
- * `.prepare/profiles`. Chrome's developer tools open both. Settings: `DATABASE=postgres|embedded`, `BENCH_SECONDS` (5), and
+ * `make profile ROW=proxy-1k`: a CPU profile and an allocation profile of Parley under a row of `make bench`, in
+ * `.prepare/profiles`. Chrome DevTools opens both. Settings: `DATABASE=postgres|embedded`, `BENCH_SECONDS` (5), and
  * `CONNECTIONS` (32).
  * Prints the modules and functions with the most self time, and those that allocated the most memory, freed or not.
  */
@@ -40,13 +40,13 @@ fs.mkdirSync(folder, { recursive: true });
 const surroundings = await startSurroundings(tmpdir());
 const client = await startLoadClient();
 
-/** Profiles Parley while the load runs. Returns the file, and how many requests it answered. */
+/** Profiles Parley under load. Returns the file and the number of requests served. */
 async function profile(what: 'cpu' | 'heap'): Promise<{ file: string; answered: number }> {
   const file = path.join(folder, `${row?.name}-${kind}.${what}profile`);
   fs.rmSync(file, { force: true });
   const parley = await startParley(kind, row as NonNullable<typeof row>, surroundings, {
     nodeOptions: ['--import=ts-blank-space/register', `--import=${profiler}`],
-    // Because a bundle has no modules.
+    // A bundle has no modules to report.
     program: 'src/main.ts',
     env: { PROFILE: what, PROFILE_FILE: file },
   });

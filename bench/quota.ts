@@ -1,11 +1,11 @@
 /**
- * `make bench-quota`: the cost of exact quotas. Compares the bare route with one guarded upsert per request, with the
- * ledger's admission, with admission and finalization, and with pgbench upserting the same row. It uses one hot account
- * and a thousand, 64 and 256 connections, on durable Postgres and on PGlite.
+ * `make bench-quota`: the cost of exact quotas. Compares a bare route with one guarded upsert per request, the ledger's
+ * admission, admission and finalization, and pgbench upserting the same row. Runs with 1 and 1,000 accounts, and with 64 and
+ * 256 connections, on durable Postgres and on PGlite.
  *
  * Server, load, and database are separate processes on this machine. The server has production options and logs to
- * /dev/null. Prints the results and writes them to `results/quota.md`. Fails only if requests fail. Each line takes `SECONDS` (4).
- * `ONLY=postgres` or `pglite`, `WAYS=bare,finalisation`, and `PROFILE=folder` select a part, and then nothing is written.
+ * /dev/null. Prints the results and writes them to `results/quota.md`. Fails only if requests fail. Each line takes `SECONDS`
+ * (4). `ONLY=postgres` or `pglite`, `WAYS=bare,finalisation`, and `PROFILE=folder` select a part, and write no results.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,9 +55,9 @@ async function measure(load: Omit<Load, 'warmUpMs' | 'measureMs'>): Promise<Load
 type Row = { name: string; result: LoadResult };
 const titles: Record<string, string> = {
   bare: 'bare route',
-  upsert: 'one guarded upsert a request',
+  upsert: 'one guarded upsert per request',
   admission: 'admission',
-  finalisation: 'admission and finalisation',
+  finalisation: 'admission and finalization',
 };
 
 async function measureAll(env: Record<string, string>, pgbenchAt?: number): Promise<Map<string, Row[]>> {
@@ -77,13 +77,13 @@ async function measureAll(env: Record<string, string>, pgbenchAt?: number): Prom
       for (const way of (process.env.WAYS ?? 'bare,upsert,admission,finalisation').split(',')) {
         await fetch(`http://127.0.0.1:${port}/reset`, { method: 'POST' });
         const result = await measure({ port, path: `/${way}`, connections, accounts });
-        say(`  ${titles[way]}: ${Math.round(result.perSecond)} a second, ${result.failed} failed`);
+        say(`  ${titles[way]}: ${Math.round(result.perSecond)} requests/s, ${result.failed} failed`);
         if (result.failed > 0) throw new Error(`${titles[way]}: ${result.failed} requests failed.`);
         rows.push({ name: titles[way] as string, result });
       }
       if (pgbenchAt !== undefined) {
         const result = await pgbench(pgbenchAt, folder, { accounts, connections, seconds });
-        if (result) rows.push({ name: 'pgbench, one upsert a transaction', result });
+        if (result) rows.push({ name: 'pgbench, one upsert per transaction', result });
       }
       results.set(title, rows);
     }
@@ -104,7 +104,7 @@ function table(rows: Row[]): string {
       line([
         name,
         Math.round(perSecond).toLocaleString('en'),
-        bare > 0 && !name.startsWith('pgbench') ? `${Math.round((100 * perSecond) / bare)} %` : '',
+        bare > 0 && !name.startsWith('pgbench') ? `${Math.round((100 * perSecond) / bare)}%` : '',
         p50.toFixed(1),
         p99.toFixed(1),
         String(failed),
@@ -137,12 +137,12 @@ client.disconnect();
 const [cpu] = os.cpus();
 const section = (title: string, results: Map<string, Row[]>) =>
   [`## ${title}`, ...[...results].map(([name, rows]) => `### ${name}\n\n${table(rows)}`)].join('\n\n');
-const report = `# What an exact quota costs
+const report = `# Cost of exact quotas
 
-${new Date().toISOString().slice(0, 10)}, \`make bench-quota\`: ${seconds} s for each line after ${WARM_UP_MS / 1000} s of warm-up.
-Logging (to /dev/null), validation and serialisation as in production; authentication is not part of any line.
+${new Date().toISOString().slice(0, 10)}, \`make bench-quota\`: ${seconds} s per line after ${WARM_UP_MS / 1000} s of warm-up.
+Logging (to /dev/null), validation, and serialization run as in production. No line includes authentication.
 
-- ${os.availableParallelism()} CPUs (${cpu?.model.trim() || 'model unknown'}), ${(os.totalmem() / 1e9).toFixed(0)} GB of memory, ${os.type()}, shared by server, load and database; load average before: ${busy.toFixed(1)}
+- ${os.availableParallelism()} CPUs (${cpu?.model.trim() || 'model unknown'}), ${(os.totalmem() / 1e9).toFixed(0)} GB of memory, ${os.type()}, shared by the server, the load client, and the database; load average before the run: ${busy.toFixed(1)}
 - Node ${process.version}
 - Postgres ${about?.version}: fsync ${about?.fsync}, synchronous_commit ${about?.synchronous_commit}
 

@@ -1,7 +1,7 @@
 /**
- * `make bench-redis`: how losing Redis affects in-flight requests. Each phase takes `SECONDS` (5). Prints latencies
- * before, during, and after Redis is flushed, hung, and killed, and writes them to `results/redis.md`. Asserts nothing:
- * tests prove that the quota stays exact.
+ * `make bench-redis`: the effect of losing Redis on requests. Each phase takes `SECONDS` (5). Prints latencies
+ * before, during, and after Redis is flushed, hangs, and is killed, and writes them to `results/redis.md`. Asserts nothing:
+ * tests verify that the quota stays exact.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -22,7 +22,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 
 type Phase = { title: string; samples: Samples; statuses: Map<number, number> };
 
-/** Sends requests without pause until the last phase ends. Each response counts for the phase in which it arrives. */
+/** Sends requests continuously until the last phase ends. A response counts toward the phase in which its request was sent. */
 async function ask(origin: string, key: string, current: () => Phase | undefined): Promise<void> {
   for (let phase = current(); phase !== undefined; phase = current()) {
     const from = performance.now();
@@ -67,9 +67,9 @@ await measured('before');
 await measured('flushed', () => redis.flush());
 await measured('hung', () => redis.pause());
 redis.resume();
-await measured('after it went on');
+await measured('after it resumes');
 await measured('killed', () => redis.kill());
-await measured('after it was started again, empty', () => redis.start());
+await measured('after it restarts empty', () => redis.start());
 phase = undefined;
 await Promise.all(senders);
 const about = await machine(database.url());
@@ -91,13 +91,13 @@ const rows = phases.map(({ samples, statuses, title }) => {
     others.join(', ') || '0',
   ];
 });
-const report = `# What the loss of Redis costs
+const report = `# Cost of losing Redis
 
-${new Date().toISOString().slice(0, 10)}, \`make bench-redis\`: \`POST /chat\` on the built-in engine, ${CONNECTIONS} requests at once over ${KEYS} keys, ${phaseMs / 1000} s
-each phase. Redis is flushed, frozen (its connections stay open and nothing answers) and killed under load.
+${new Date().toISOString().slice(0, 10)}, \`make bench-redis\`: \`POST /chat\` on the built-in engine, ${CONNECTIONS} concurrent requests with ${KEYS} keys, ${phaseMs / 1000} s
+per phase. Redis is flushed, frozen (its connections stay open without responses), and killed under load.
 
 ${about}
-- Load average before: ${busy.toFixed(1)}
+- Load average before the run: ${busy.toFixed(1)}
 
 ${table(['Redis', 'requests/s', 'p50 ms', 'p99 ms', 'max ms', 'not 200'], rows)}
 `;

@@ -1,6 +1,6 @@
 /**
- * `make bench-routing`: what `UPSTREAMS_FILE` with one target costs, compared with `CHAT_URL`. Two services answer the same
- * load in `ROUNDS` (7) turns of `SECONDS` (5). Prints the result and writes it to `results/routing.md`. Asserts nothing.
+ * `make bench-routing`: the cost of `UPSTREAMS_FILE` with one target, compared with `CHAT_URL`. Two services alternate under
+ * the same load for `ROUNDS` (7) of `SECONDS` (5). Prints the result and writes it to `results/routing.md`. Asserts nothing.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -32,9 +32,9 @@ fs.rmSync(folder, { recursive: true });
 
 writeResult(
   'routing.md',
-  `# What routing costs
+  `# Cost of routing
 
-${today()}, \`make bench-routing\`. Aim: less than 5% more CPU.
+${today()}, \`make bench-routing\`. Goal: less than 5% more CPU.
 
 ${pair.report}
 

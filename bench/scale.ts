@@ -1,11 +1,11 @@
 /**
- * `make bench-scale`: whether a request and the dashboard's pages become slower with a million keys and a ledger of ten million
+ * `make bench-scale`: whether requests and the dashboard's pages become slower with a million keys and a ledger of ten million
  * requests. Settings: `KEYS` (1000000), `REQUESTS` (10000000), `ROUNDS` (5), `BENCH_SECONDS` (3).
  *
- * Two services on one Postgres answer the same load in turn: one with the 1,000 keys that the load uses, one with the rest
- * besides. Then it asks for what the dashboard's pages show, as an operator whose account has a tenth of the ledger. After each
- * measurement, what was charged must equal what the client received, and the audit must be clean. Else the run is void: it writes
- * nothing and exits with 1. Writes `results/scale.md`.
+ * Two services on one Postgres alternate under the same load: one has only the 1,000 keys that the load uses, and the other has
+ * all keys. Then it requests the data of the dashboard's pages, as an operator whose account has a tenth of the ledger. After
+ * each measurement, the charges must equal the responses that the client received, and the audit must be clean. Otherwise, the
+ * run is invalid: it writes no results and exits with 1. Writes `results/scale.md`.
  */
 import { loadavg, tmpdir } from 'node:os';
 import postgres from 'postgres';
@@ -69,7 +69,7 @@ const large = await start(
 say(`Writing ${allKeys} keys and ${allRequests} requests …`);
 const filledFrom = performance.now();
 await fillLedger(large.sql, { email: OPERATOR, keys: allKeys - USED_KEYS, requests: allRequests });
-say(`Written in ${((performance.now() - filledFrom) / 1000).toFixed(0)} s.`);
+say(`Wrote them in ${((performance.now() - filledFrom) / 1000).toFixed(0)} s.`);
 
 const problems: string[] = [];
 async function measure(service: Service, title: string, requests: string[], isFirst: boolean): Promise<void> {
@@ -88,7 +88,7 @@ async function measure(service: Service, title: string, requests: string[], isFi
   const found = Object.entries(result.failures).map(([what, times]) => `${times} × ${what}`);
   if (charged !== result.delivered) found.push(`${result.delivered} delivered, ${charged} charged`);
   problems.push(...found.map((problem) => `${service.title}, ${title}: ${problem}`));
-  say(`${title}: ${service.title}: ${cpu.at(-1)?.toFixed(0)} µs, ${perSecond.at(-1)?.toFixed(0)} a second`);
+  say(`${title}: ${service.title}: ${cpu.at(-1)?.toFixed(0)} µs, ${perSecond.at(-1)?.toFixed(0)} requests/s`);
 }
 
 async function compare(title: string, requestsOf: (service: Service) => string[]): Promise<string[][]> {
@@ -121,7 +121,7 @@ const hotPath = [
   ...(await compare('one key', ({ requests }) => requests.slice(0, 1))),
   ...(await compare(`${USED_KEYS.toLocaleString('en')} keys in turn`, ({ requests }) => requests)),
 ];
-// Another process, because only an account that exists can become an operator's.
+// A separate process, because `OPERATORS` must name an existing account.
 const plans = withoutCeilings();
 const forOperators = await startServiceProcess({
   ...plans.env,
@@ -140,7 +140,7 @@ for (const { sql, target } of [small, large]) {
 client.stop();
 await surroundings.stop();
 if (problems.length > 0) {
-  say(`This run is void:\n- ${problems.join('\n- ')}`);
+  say(`This run is invalid:\n- ${problems.join('\n- ')}`);
   process.exit(1);
 }
 
@@ -148,23 +148,23 @@ writeResult(
   'scale.md',
   `# Many keys and a long ledger
 
-${today()}, \`make bench-scale\`. The load: ${row.title}; ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s in turn. CPU is that of the
-service and of Postgres. The median, with the least and the greatest in parentheses. Aim: within 10%.
+${today()}, \`make bench-scale\`. The load: ${row.title}; ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s, alternating. CPU includes the
+service and Postgres. A cell is the median, with the minimum and maximum in parentheses. Goal: within 10%.
 
 ${about}
-- Load average before: ${busy.toFixed(1)}
+- Load average before the run: ${busy.toFixed(1)}
 
-${table(['the load uses', 'the database has', 'CPU µs/request', 'ratio', 'requests/s'], hotPath)}
+${table(['load', 'database', 'CPU µs/request', 'ratio', 'requests/s'], hotPath)}
 
-Each answer was charged once, and the audit was clean on both databases.
+Each response was charged once, and the audit was clean on both databases.
 
-## What the dashboard's pages ask for
+## The dashboard's requests
 
-Of the database with ${allRequests.toLocaleString('en')} requests in 30 days, by an operator whose own account has a tenth of them. One request at a
-time, ${pages[0]?.requests ?? 0} of each after the first. Aim: less than 100 ms.
+On the database with ${allRequests.toLocaleString('en')} requests in 30 days, by an operator whose account has a tenth of them. One request at a
+time, ${pages[0]?.requests ?? 0} of each after the first. Goal: less than 100 ms.
 
 ${table(
-  ['', 'median, ms', 'slowest, ms', 'the first, ms'],
+  ['', 'median, ms', 'slowest, ms', 'first, ms'],
   pages.map(({ first, median, path, slowest }) => [`\`GET ${path}\``, ms(median), ms(slowest), ms(first)]),
 )}
 `,

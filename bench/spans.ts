@@ -1,6 +1,6 @@
 /**
- * `make bench-spans`: what exporting spans costs. Two services, one with `OTEL_EXPORTER_OTLP_ENDPOINT`, answer the same load
- * in `ROUNDS` (7) turns of `SECONDS` (5). Prints the result and writes it to `results/spans.md`. Asserts nothing.
+ * `make bench-spans`: the cost of exporting spans. Two services, one with `OTEL_EXPORTER_OTLP_ENDPOINT`, alternate under the
+ * same load for `ROUNDS` (7) of `SECONDS` (5). Prints the result and writes it to `results/spans.md`. Asserts nothing.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -39,9 +39,9 @@ collector.close();
 
 writeResult(
   'spans.md',
-  `# What exporting spans costs
+  `# Cost of exporting spans
 
-${today()}, \`make bench-spans\`. Every request is sampled, and has two spans.
+${today()}, \`make bench-spans\`. Every request is sampled and has two spans.
 
 ${pair.report}
 

@@ -1,8 +1,9 @@
 /**
- * `make bench-start`: from the start of the process until it serves, and its memory then. Settings: `ROUNDS` (10).
+ * `make bench-start`: the time from process start until the service accepts requests, and its memory after startup. Settings:
+ * `ROUNDS` (10).
  *
- * Starts a service in a fresh folder, in one that exists, and on Postgres whose migrations have run, in turn. Also measures
- * what `make start` does before it when nothing is missing. Prints the results and writes them to `results/start.md`. Asserts nothing.
+ * Alternates between a new folder, an existing folder, and a migrated Postgres database. Also measures the preparation of
+ * `make start` when everything is up to date. Prints the results and writes them to `results/start.md`. Asserts nothing.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -15,7 +16,7 @@ import { memoryMegabytes, startServiceProcess } from './support/processes.ts';
 import { machine, table, today, writeResult } from './support/report.ts';
 
 const rounds = Number(process.env.ROUNDS ?? 10);
-/** Memory is read when the work after a start is done, which `src/process/trim-memory.ts` ends. */
+/** Memory is read once the work after startup is done. `src/process/trim-memory.ts` is its last step. */
 const SETTLED_MS = 8000;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const busy = loadavg()[0] ?? 0;
@@ -38,23 +39,23 @@ async function start(env: Record<string, string>): Promise<Start> {
 function prepare(): Start {
   const from = performance.now();
   const { status } = spawnSync(process.execPath, ['tools/prepare.mjs', 'serve'], { cwd: root });
-  if (status !== 0) throw new Error(`tools/prepare.mjs ended with ${status}.`);
+  if (status !== 0) throw new Error(`tools/prepare.mjs exited with ${status}.`);
   return { ms: performance.now() - from, megabytes: Number.NaN };
 }
 
 const existing = { DATA_DIR: path.join(home, 'existing') };
 const ways: { title: string; aim: string; start: () => Start | Promise<Start>; starts: Start[] }[] = [
   {
-    title: 'embedded database, fresh folder',
+    title: 'embedded database, new folder',
     aim: '3,000',
     start: () => start({ DATA_DIR: path.join(home, `fresh-${fresh++}`) }),
     starts: [],
   },
   { title: 'embedded database, existing folder', aim: '1,000', start: () => start(existing), starts: [] },
   { title: 'Postgres', aim: '700', start: () => start({ DATABASE_URL: database.url() }), starts: [] },
-  { title: 'before: `make start` finds nothing to install or build', aim: '', start: prepare, starts: [] },
+  { title: 'preparation of `make start`, with everything up to date', aim: '', start: prepare, starts: [] },
 ];
-// The first start of each compiles, migrates, and fills the caches of the system: it is not measured.
+// The first start of each compiles, migrates, and fills the system's caches, so it is not measured.
 for (let round = 0; round <= rounds; round += 1)
   for (const way of ways) {
     const measured = await way.start();
@@ -76,16 +77,16 @@ function spread(values: number[]): string {
 
 writeResult(
   'start.md',
-  `# How long a start takes
+  `# Startup time
 
-${today()}, \`make bench-start\`: from the start of the process until it serves, ${rounds} rounds in turn. The median, with the least
-and the greatest in parentheses. Memory is the resident memory of the process ${SETTLED_MS / 1000} s later, without Postgres.
+${today()}, \`make bench-start\`: the time from process start until the service accepts requests, ${rounds} alternating rounds. A cell is
+the median, with the minimum and maximum in parentheses. Memory is the resident memory of the process ${SETTLED_MS / 1000} s later, without Postgres.
 
 ${about}
-- Load average before: ${busy.toFixed(1)}
+- Load average before the run: ${busy.toFixed(1)}
 
 ${table(
-  ['', 'ms', 'aim, ms', 'memory, MB'],
+  ['', 'ms', 'goal, ms', 'memory, MB'],
   ways.map(({ aim, starts, title }) => [
     title,
     spread(starts.map(({ ms }) => ms)),
@@ -94,7 +95,7 @@ ${table(
   ]),
 )}
 
-Aim for the memory of an idle process on Postgres: less than 120 MB.
+Goal for the memory of an idle process on Postgres: less than 120 MB.
 `,
 );
 process.exit();

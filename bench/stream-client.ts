@@ -46,13 +46,13 @@ class Follower {
     if (this.#measures === undefined) return;
     this.#measures.chunks += 1;
     const stamp = event.indexOf('"sent_at":');
-    if (stamp === -1) this.fault ??= 'a chunk without the time at which it was sent';
+    if (stamp === -1) this.fault ??= 'a chunk without a timestamp';
     this.#measures.chunkDelay.add(at - Number.parseFloat(event.slice(stamp + 10, stamp + 30)));
     if (this.#lastAt > 0) this.#measures.chunkGap.add(at - this.#lastAt);
     this.#lastAt = at;
   }
 
-  /** Call it after the end. Returns why the stream is broken; undefined if it is complete. */
+  /** Returns the reason if the stream is broken. Call it after the stream ends. */
   verdict(chunks: number): string | undefined {
     if (this.fault !== undefined) return this.fault;
     if (this.chunks !== chunks) return `${this.chunks} of ${chunks} chunks`;
@@ -60,7 +60,7 @@ class Follower {
   }
 }
 
-/** Reads one stream to its end. Returns why it is broken. */
+/** Reads a stream to its end. Returns the reason if it is broken. */
 function readStream(
   agent: Agent,
   { chunks, model, url }: Load,

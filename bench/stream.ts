@@ -1,10 +1,10 @@
 /**
- * `make bench-stream`: the overhead that Parley adds to a stream, and the cost of a thousand streams. Settings: `STREAMS`
+ * `make bench-stream`: the overhead that Parley adds to a stream, and the cost of 1,000 streams. Settings: `STREAMS`
  * (1000), `SECONDS` (60), `CHUNKS_PER_SECOND` (20), and `PROFILE=folder` for a CPU profile of the second part.
  *
  * Postgres, the test upstream, Parley, and the load client are separate processes on this machine. Parley runs as in
- * production. The same client calls the upstream directly and through Parley, in turn. Prints the results and
- * writes them to `results/stream.md`. Asserts nothing.
+ * production. The same client alternates between the upstream and Parley. Prints the results and writes them to
+ * `results/stream.md`. Asserts nothing.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -31,7 +31,7 @@ const countBroken = (result: LoadResult) =>
   Object.values(result.broken).reduce((sum, count) => sum + count, 0);
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** The median of several rounds, for each number. */
+/** The median of each value across rounds. */
 const middle = (spreads: Spread[]): Spread => ({
   p50: median(spreads.map(({ p50 }) => p50)),
   p99: median(spreads.map(({ p99 }) => p99)),
@@ -42,7 +42,7 @@ function comparison(direct: LoadResult[], through: LoadResult[]): string {
   const measures = [
     ['time to first byte', 'firstByte'],
     ['delay of a chunk', 'chunkDelay'],
-    ['between two chunks', 'chunkGap'],
+    ['gap between chunks', 'chunkGap'],
   ] as const;
   const rows = measures.flatMap(([title, name]) => {
     const one = middle(direct.map((result) => result[name]));
@@ -75,12 +75,12 @@ const env = {
   ...plans.env,
   DATABASE_URL: database.url(),
   CHAT_URL: upstream.url,
-  // Raised, so more streams than the default allows load the service instead of its limit.
+  // Raised so that this limit does not reject streams beyond the default.
   UPSTREAM_CONNECTIONS: String(Math.max(1000, 2 * streams)),
 };
 
 let parley = await startServiceProcess(env);
-say(`Making accounts for ${streams} streams …`);
+say(`Creating accounts for ${streams} streams …`);
 const keys = await makeKeys(parley.origin, Math.ceil(Math.max(streams, FEW) / DEFAULT_STREAMS_PER_ACCOUNT));
 
 const run = async (way: 'direct' | 'through', load: Omit<Load, 'url' | 'keys' | 'model'>) =>
@@ -95,8 +95,8 @@ async function pace(chunks: number): Promise<void> {
   await upstream.configure({ chunks, chunkSize: 8, chunkIntervalMs: 1000 / chunksPerSecond, stamp: true });
 }
 
-// Streams of two seconds, one after another in each slot, which spreads their starts as in production.
-say(`${FEW} streams at once, direct and through Parley in turn, ${ROUNDS} rounds …`);
+// Consecutive streams of two seconds in each slot, so that starts are spread as in production.
+say(`${FEW} concurrent streams, alternating direct and through Parley, ${ROUNDS} rounds …`);
 const few = { streams: FEW, rampMs: 2000, generations: 5, chunks: 2 * chunksPerSecond };
 await pace(few.chunks);
 await run('through', few);
@@ -107,7 +107,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
   fewThrough.push(await run('through', few));
 }
 
-// A new process, so its memory is that of these streams.
+// A new process, so that its memory is that of these streams only.
 await parley.stop();
 parley = await startServiceProcess(
   env,
@@ -130,7 +130,7 @@ const wallSeconds = (performance.now() - startedAt) / 1000;
 const [parleyCpu = 0, clientCpu = 0, upstreamCpu = 0] = [parley, client, upstream].map(
   ({ pid }, index) => cpuSeconds(pid) - (before[index] ?? 0),
 );
-// Fewer connections than streams would mean that some streams waited for others.
+// Fewer connections than streams would mean that some streams had to wait.
 const connections = (await upstream.calls()).connections - connectionsBefore;
 const { peak } = memoryMegabytes(parley.pid);
 const directSeconds = Math.min(seconds, 20);
@@ -141,24 +141,24 @@ const manyDirect = await run('direct', { ...many, chunks: directSeconds * chunks
 const share = (cpu: number) => `${cpu.toFixed(1)} s (${((100 * cpu) / wallSeconds).toFixed(0)}% of one CPU)`;
 const text = `# Streams
 
-What Parley adds to a stream of chat completions, and what many cost: \`make bench-stream\`
-(${streams} streams, ${seconds} s, ${chunksPerSecond} chunks a second). ${new Date().toISOString().slice(0, 10)}.
+The overhead that Parley adds to a stream of chat completions, and the cost of many streams: \`make bench-stream\`
+(${streams} streams, ${seconds} s, ${chunksPerSecond} chunks per second). ${new Date().toISOString().slice(0, 10)}.
 
 ${await machine(database.url())}
-- Load average before the benchmark: ${busy.toFixed(1)} (0 on a machine that does nothing else)
+- Load average before the run: ${busy.toFixed(1)} (0 on an idle machine)
 
-Every request is authenticated, charged durably, logged and validated as in production. "Direct" is the same client
-speaking to the same upstream without Parley, in the same run.
+Every request is authenticated, charged durably, logged, and validated as in production. "Direct" is the same client
+calling the same upstream without Parley, in the same run.
 
-## ${FEW} streams at once
+## ${FEW} concurrent streams
 
-Middle of ${ROUNDS} rounds, in turn; ${few.generations - 1} × ${FEW} streams measured in each, starts spread evenly.
+The median of ${ROUNDS} alternating rounds, each with ${few.generations - 1} × ${FEW} measured streams and evenly spread starts.
 
 ${comparison(fewDirect, fewThrough)}
 
 ${brokenLine([...fewDirect, ...fewThrough])}
 
-## ${streams} streams at once
+## ${streams} concurrent streams
 
 ${comparison([manyDirect], [manyThrough])}
 
@@ -168,11 +168,11 @@ ${table(
   ['Parley', ''],
   [
     ['resident memory before', `${idle.toFixed(0)} MB`],
-    ['resident memory at the most', `${peak.toFixed(0)} MB`],
-    ['memory of a stream', `${((1000 * (peak - idle)) / streams).toFixed(0)} kB`],
+    ['peak resident memory', `${peak.toFixed(0)} MB`],
+    ['memory per stream', `${((1000 * (peak - idle)) / streams).toFixed(0)} kB`],
     ['connections to the upstream', String(connections)],
     ['CPU', share(parleyCpu)],
-    ['CPU of a chunk', `${((1e6 * parleyCpu) / manyThrough.chunks).toFixed(1)} µs`],
+    ['CPU per chunk', `${((1e6 * parleyCpu) / manyThrough.chunks).toFixed(1)} µs`],
     ['for comparison, CPU of the upstream', share(upstreamCpu)],
     ['for comparison, CPU of the client', share(clientCpu)],
   ],

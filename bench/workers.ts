@@ -1,8 +1,8 @@
 /**
  * `make bench-workers`: 1, 2, and 4 workers on one Postgres. Settings: `WORKERS` (1,2,4), `ROUNDS` (5), `BENCH_SECONDS` (3),
- * `ROW` (proxy-1k), a row of `compare/rows.ts`. In each round, every service is measured once, in another order each time. After
- * each measurement, what it charged must equal what the client received, and the audit must be clean. Else the run is void: it
- * writes nothing and exits with 1. Prints the result and writes it to `results/workers.md`.
+ * `ROW` (proxy-1k), a row of `compare/rows.ts`. Each round measures every service once, in a different order. After each
+ * measurement, the charges must equal the responses that the client received, and the audit must be clean. Otherwise, the run is
+ * invalid: it writes no results and exits with 1. Prints the result and writes it to `results/workers.md`.
  */
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { startLoadClient } from './compare/load.ts';
@@ -12,14 +12,14 @@ import { startSurroundings } from './compare/surroundings.ts';
 import { startParley, type Target } from './compare/targets.ts';
 import { machine, ms, table, today, writeResult } from './support/report.ts';
 
-/** For each worker: V8 compiles in each, and a worker of four has a quarter of the requests. */
+/** The warm-up per worker: V8 compiles in each, and each of four workers gets a quarter of the requests. */
 const WARM_UP_MS = 15_000;
 
 const counts = (process.env.WORKERS ?? '1,2,4').split(',').map(Number);
 const rounds = Number(process.env.ROUNDS ?? 5);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 const row = rows.find(({ name }) => name === (process.env.ROW ?? 'proxy-1k'));
-if (row === undefined) throw new Error('ROW names no row of bench/compare/rows.ts.');
+if (row === undefined) throw new Error('ROW must name a row of bench/compare/rows.ts.');
 
 const busy = loadavg()[0] ?? 0;
 const surroundings = await startSurroundings(tmpdir());
@@ -38,7 +38,7 @@ for (let round = 0; round < rounds; round += 1) {
     problems.push(...result.problems.map((problem) => `${workers} workers, round ${round + 1}: ${problem}`));
     const { cpu, perSecond } = result.measured;
     process.stderr.write(
-      `round ${round + 1}, ${workers} workers: ${cpu.toFixed(0)} µs, ${perSecond.toFixed(0)} a second\n`,
+      `round ${round + 1}, ${workers} workers: ${cpu.toFixed(0)} µs, ${perSecond.toFixed(0)} requests/s\n`,
     );
   }
 }
@@ -47,11 +47,11 @@ for (const { target } of services) await target.stop();
 client.stop();
 await surroundings.stop();
 if (problems.length > 0) {
-  process.stderr.write(`This run is void:\n- ${problems.join('\n- ')}\n`);
+  process.stderr.write(`This run is invalid:\n- ${problems.join('\n- ')}\n`);
   process.exit(1);
 }
 
-/** The median, with the least and the greatest. */
+/** The median, with the minimum and maximum. */
 function spread(values: number[], write: (value: number) => string): string {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (index: number) => write(sorted[index] ?? Number.NaN);
@@ -61,16 +61,16 @@ const whole = (value: number) => Math.round(value).toLocaleString('en');
 
 writeResult(
   'workers.md',
-  `# What more workers bring
+  `# Effect of more workers
 
 ${today()}, \`make bench-workers\`: ${row.title}, with a key; ${CONNECTIONS} connections, ${rounds} interleaved rounds of ${seconds} s, then one connection.
-Before the first round, ${WARM_UP_MS / 1000} s of load for each worker.
+Before the first round, ${WARM_UP_MS / 1000} s of load per worker.
 
 ${about}
-- Load average before: ${busy.toFixed(1)}
+- Load average before the run: ${busy.toFixed(1)}
 
 ${table(
-  ['workers', 'requests/s', 'p99, ms', 'CPU, µs/request', 'of it Postgres', 'one connection, p50, ms'],
+  ['workers', 'requests/s', 'p99, ms', 'CPU, µs/request', 'of which Postgres', 'one connection, p50, ms'],
   services.map(({ measured, workers }) => [
     String(workers),
     spread(
@@ -96,9 +96,9 @@ ${table(
   ]),
 )}
 
-The medians of the rounds, with the least and the greatest in parentheses. CPU is that of all processes of the service, the primary
-included, and of Postgres. The load client, the upstream, Postgres, and the workers share ${availableParallelism()} CPUs, so throughput stops growing once
-these are spent. After each measurement, the number of answers equaled the number of charges, and the audit was clean.
+A cell is the median of the rounds, with the minimum and maximum in parentheses. CPU is that of all service
+processes, including the primary, and of Postgres. The load client, the upstream, Postgres, and the workers share ${availableParallelism()} CPUs, so throughput stops growing once
+these are saturated. After each measurement, the number of responses equaled the number of charges, and the audit was clean.
 `,
 );
 process.exit();

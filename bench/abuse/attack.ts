@@ -1,13 +1,13 @@
 /** Each attack is a file in `attacks/`. `make abuse` runs its default export against a new service. */
 
-/** The service, and the keys that an attacker has: those of a few accounts. */
+/** The service, and the attacker's API keys, which belong to a few accounts. */
 export type Target = { origin: string; port: number; keys: string[] };
 
 export type Attack = {
   /** What the clients do, for the results table. */
   title: string;
   /**
-   * Attacks until the signal aborts. It can end earlier, and must leave nothing open.
+   * Attacks until the signal aborts. It may end earlier, and must leave no connections open.
    *
    * @param count - receives the outcome of each request: a status, or how it failed
    */

@@ -9,7 +9,7 @@ export type Served = { health: Spread; chats: number; failed: Record<string, num
 
 const HEALTH_EVERY_MS = 20;
 const CHAT_EVERY_MS = 500;
-/** A chat that takes longer counts as failed. */
+/** A chat request that takes longer counts as failed. */
 const PATIENCE_MS = 10_000;
 
 process.on('message', async ({ seconds, target }: { target: Target; seconds: number }) => {

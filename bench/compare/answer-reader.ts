@@ -1,4 +1,4 @@
-/** Reads HTTP/1.1 answers from one connection, one at a time. It does only what the load client needs. */
+/** A minimal HTTP/1.1 parser for the load client. Reads responses from one connection, one at a time. */
 
 export type Answer = { status: number; isComplete: boolean };
 
@@ -9,18 +9,18 @@ export class AnswerReader {
   readonly #ending: string | undefined;
   #head = '';
   #status = 0;
-  /** Bytes of the body that are still to come. Negative: the body is chunked. */
+  /** The remaining bytes of the body. Negative if the body is chunked. */
   #left = 0;
   #tail = '';
-  /** Whether a byte of the current answer's body has arrived. */
+  /** Whether a byte of the current response body has arrived. */
   hasBody = false;
 
-  /** @param ending - what a complete body ends with, if that is known */
+  /** @param ending - the last bytes of a complete body, if known */
   constructor(ending: string | undefined) {
     this.#ending = ending;
   }
 
-  /** Returns the answer with the chunk that completes it. */
+  /** Returns the response once a chunk completes it. */
   read(chunk: Buffer): Answer | undefined {
     const body = this.#status === 0 ? this.#readHead(chunk) : chunk;
     if (body === undefined) return undefined;
@@ -32,7 +32,7 @@ export class AnswerReader {
     return this.#left === 0 ? this.#done(false) : undefined;
   }
 
-  /** Returns the part of the chunk that belongs to the body; undefined until the head is complete. */
+  /** Returns the part of the chunk that belongs to the body, or undefined until the head is complete. */
   #readHead(chunk: Buffer): Buffer | undefined {
     const before = this.#head.length;
     if (before === 0) this.hasBody = false;
@@ -49,7 +49,7 @@ export class AnswerReader {
 
   #done(isChunked: boolean): Answer {
     const body = isChunked ? this.#tail.slice(0, -LAST_CHUNK.length) : this.#tail;
-    // A last chunk of data that was cut in frames still ends with these bytes.
+    // The ending is still found if it spans several reads.
     const answer = { status: this.#status, isComplete: body.endsWith(this.#ending ?? '') };
     this.#status = 0;
     this.#tail = '';

@@ -1,21 +1,21 @@
-/** The most requests a second that a target answers while 99% of them take no longer than a deadline. */
+/** The highest throughput of a target while its p99 stays within a deadline. */
 import type { Load, LoadClient, LoadResult } from './load.ts';
 
-/** Milliseconds that 99% of the requests may take. */
+/** Limits of the p99, in milliseconds. */
 export const DEADLINES_MS = [10, 50] as const;
 const LONGEST_MS = Math.max(...DEADLINES_MS);
-/** More connections bring more throughput and longer waits, until the processors are spent. */
+/** More connections increase throughput and latency until the processors are saturated. */
 const CONNECTIONS = [1, 2, 4, 8, 16, 32, 64, 128];
 const WARM_UP_MS = 300;
 const MEASURE_MS = 1500;
 
 export type Capacity = {
-  /** Requests a second for each deadline; 0 if even one connection misses it. */
+  /** Requests per second for each deadline, or 0 if even one connection misses it. */
   perSecond: number[];
   loads: LoadResult[];
 };
 
-/** Doubles the connections until the longest deadline is missed. */
+/** Doubles the number of connections until the p99 exceeds the longest deadline. */
 export async function findCapacity(
   client: LoadClient,
   load: Omit<Load, 'connections' | 'warmUpMs' | 'measureMs'>,

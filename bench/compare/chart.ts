@@ -1,4 +1,4 @@
-/** `bench/results.svg`: CPU per request, as bars. */
+/** Builds `bench/results.svg`: CPU per request, as bars. */
 import { middle, type RowOutcome } from './results.ts';
 
 const LEFT = 240;
@@ -10,7 +10,7 @@ const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.cha
 const colorOf = (name: string) =>
   name === 'postgres' ? '#0b7285' : name === 'embedded' ? '#3bc9db' : '#adb5bd';
 
-/** Bars of one row share a scale. Rows differ by a factor of a hundred, so they do not share one. */
+/** The bars of a row share a scale. Rows have separate scales, because they differ by a factor of a hundred. */
 export function chart(results: RowOutcome[]): string {
   let y = 16;
   const marks: string[] = [];

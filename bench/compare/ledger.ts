@@ -1,4 +1,4 @@
-/** What Parley charged, compared with what the load client received. */
+/** Compares Parley's charges with the responses that the load client received. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { LoadResult } from './load.ts';
@@ -6,7 +6,7 @@ import type { Row } from './rows.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Characters of what the audit says: it names each difference. */
+/** Truncates the output of the audit, which lists each difference. */
 const MOST_WORDS = 1000;
 
 type Used = Record<'chat' | 'images' | 'search', number>;
@@ -15,13 +15,13 @@ type Reading = { used: Used; resetsAt: string };
 export type LedgerCheck = {
   /** Reads today's usage. */
   read(): Promise<Reading>;
-  /** Returns what is wrong after loads; nothing if every answer was charged once and the audit is clean. */
+  /** Returns the problems after loads. Empty if every response was charged once and the audit is clean. */
   problems(row: Row, before: Reading, loads: LoadResult[]): Promise<string[]>;
-  /** What the audit finds. */
+  /** Returns the differences that the audit finds. */
   audit(): string[];
 };
 
-/** @param database - the variables that tell the audit where the database is */
+/** @param database - the environment variables that locate the database for the audit */
 export function ledgerOf(service: {
   origin: string;
   key: string;
@@ -45,7 +45,7 @@ export function ledgerOf(service: {
       return [];
     } catch (error) {
       const { stderr, stdout } = error as { stdout?: Buffer; stderr?: Buffer };
-      return [`the audit says: ${`${stdout ?? ''}${stderr ?? error}`.trim().slice(0, MOST_WORDS)}`];
+      return [`the audit failed: ${`${stdout ?? ''}${stderr ?? error}`.trim().slice(0, MOST_WORDS)}`];
     }
   }
 
@@ -54,7 +54,7 @@ export function ledgerOf(service: {
     read,
     async problems(row, before, loads) {
       const after = await read();
-      if (after.resetsAt !== before.resetsAt) return ['the run crossed 00:00 UTC: start it again'];
+      if (after.resetsAt !== before.resetsAt) return ['the run crossed 00:00 UTC. Run it again'];
       const delivered = loads.reduce((sum, load) => sum + load.delivered, 0);
       const meters = Object.keys(after.used).filter((meter) => meter !== 'tokens') as (keyof Used)[];
       const wrong = meters.flatMap((meter) => {

@@ -1,5 +1,5 @@
 /**
- * The load of `bench/compare.ts`. Each connection sends its next request after the whole answer to the last. It uses plain
+ * The load of `bench/compare.ts`. Each connection sends its next request once the previous response is complete. It uses plain
  * sockets, because undici and autocannon take more CPU from the services under test.
  */
 import { connect, type Socket } from 'node:net';
@@ -23,7 +23,7 @@ async function run(load: Load): Promise<LoadResult> {
   };
   const take = ({ isComplete, status }: Answer, sentAt: number, firstAt: number, now: number) => {
     if (status !== 200) return fail(`status ${status}`);
-    if (!isComplete) return fail('an incomplete answer');
+    if (!isComplete) return fail('an incomplete response');
     delivered += 1;
     if (phase !== 'measured') return;
     answered += 1;
@@ -63,7 +63,7 @@ async function run(load: Load): Promise<LoadResult> {
   const cpu = () => Object.entries(load.trees).map(([name, pid]) => [name, treeCpuMs(pid)] as const);
   const all = Array.from({ length: load.connections }, connection);
   await sleep(load.warmUpMs);
-  // Answers that arrive while `/proc` is read count at the beginning, and not at the end.
+  // Responses that arrive while `/proc` is read count at the start, but not at the end.
   const before = Object.fromEntries(cpu());
   const from = performance.now();
   phase = 'measured';

@@ -6,42 +6,42 @@ import type { Spread } from '../support/load.ts';
 
 export type Load = {
   port: number;
-  /** Complete HTTP requests, each one sent in turn. */
+  /** Complete HTTP requests, sent in turn. */
   requests: string[];
   connections: number;
   warmUpMs: number;
   measureMs: number;
-  /** What a complete answer ends with, if that is known. */
+  /** The last bytes of a complete response, if known. */
   ending: string | undefined;
   /** Roots of process trees by name. */
   trees: Record<string, number>;
 };
 
 export type LoadResult = {
-  /** Answers with status 200 that arrived in the measured time. */
+  /** Responses with status 200 within the measured time. */
   answered: number;
-  /** Milliseconds that were measured. */
+  /** The measured time, in milliseconds. */
   tookMs: number;
   latency: Spread;
-  /** Until the first byte of the body. */
+  /** Time to the first byte of the body. */
   firstByte: Spread;
-  /** CPU milliseconds of each tree in the measured time. */
+  /** CPU time of each tree within the measured time, in milliseconds. */
   cpuMs: Record<string, number>;
-  /** Answers with status 200 at any time, warm-up included. */
+  /** Responses with status 200 at any time, including the warm-up. */
   delivered: number;
-  /** Anything else, by kind, at any time. */
+  /** All other outcomes by kind, at any time. */
   failures: Record<string, number>;
 };
 
 export type LoadClient = { run(load: Load): Promise<LoadResult>; stop(): void };
 
-/** Starts the load client in a process of its own, so its CPU is not counted. */
+/** Starts the load client in a separate process, so that its CPU time is not counted. */
 export async function startLoadClient(): Promise<LoadClient> {
   const child = fork(fileURLToPath(new URL('./load-client.ts', import.meta.url)), {
     execArgv: ['--import=ts-blank-space/register'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error('The load client has ended.')));
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('The load client exited.')));
   ended.catch(() => {});
   return {
     async run(load) {

@@ -1,27 +1,27 @@
-/** One measurement of one target: at 32 connections, then at one. */
+/** Measures a target at 32 connections, then at one. */
 import { type Capacity, findCapacity } from './capacity.ts';
 import type { Load, LoadClient, LoadResult } from './load.ts';
 import type { Row } from './rows.ts';
 import type { Target } from './targets.ts';
 
 export const CONNECTIONS = 32;
-/** The first measurement of a target warms up for longer: V8 compiles, pools connect. */
+/** The first measurement of a target has a longer warm-up, while V8 compiles and pools connect. */
 export const FIRST_WARM_UP_MS = 2000;
 const WARM_UP_MS = 500;
 const SINGLE_WARM_UP_MS = 200;
 
 export type Measured = {
-  /** CPU microseconds per request, of all trees and of Postgres. */
+  /** CPU microseconds per request of all process trees, including Postgres. */
   cpu: number;
   postgresCpu: number;
   perSecond: number;
   /** Milliseconds. */
   p50: number;
   p99: number;
-  /** Milliseconds at one connection: the whole answer, and the first byte of its body. */
+  /** Milliseconds at one connection, until the response is complete and until the first byte of its body. */
   single: number;
   singleFirstByte: number;
-  /** Requests a second for each deadline of `capacity.ts`, if it was looked for. */
+  /** Requests per second for each deadline of `capacity.ts`, if measured. */
   capacity: number[];
 };
 
@@ -34,7 +34,7 @@ function requestOf(target: Target, row: Row, body: string | undefined): string {
   return `${start}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
 }
 
-/** What the load of a row on a target has in common at every number of connections. */
+/** The load of a row on a target, for any number of connections. */
 export const loadOf = (target: Target, row: Row): Omit<Load, 'connections' | 'warmUpMs' | 'measureMs'> => ({
   port: target.port,
   requests: (row.bodies ?? [undefined]).map((body) => requestOf(target, row, body)),
@@ -43,9 +43,9 @@ export const loadOf = (target: Target, row: Row): Omit<Load, 'connections' | 'wa
 });
 
 /**
- * Measures a target. Problems are answers other than 200, and a ledger that does not match the answers.
+ * Measures a target. Problems are responses other than 200, and charges that do not match the responses.
  *
- * @param options - `seconds`: measured at 32 connections; a third of it at one connection. `warmUpMs`: before that
+ * @param options - `seconds`: the measured time at 32 connections. At one connection, it is a third. `warmUpMs`: the warm-up
  */
 export async function measure(
   client: LoadClient,
@@ -72,7 +72,7 @@ export async function measure(
   const loads: LoadResult[] = [many, one, ...capacity.loads];
   const problems = loads.flatMap(({ answered, failures }) => [
     ...Object.entries(failures).map(([what, times]) => `${times} × ${what}`),
-    ...(answered === 0 ? ['no answer'] : []),
+    ...(answered === 0 ? ['no response'] : []),
   ]);
   if (before !== undefined) problems.push(...((await target.ledger?.problems(row, before, loads)) ?? []));
   const perRequest = (ms: number) => (1000 * ms) / many.answered;

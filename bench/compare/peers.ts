@@ -1,4 +1,4 @@
-/** What Parley is compared with. The programs are in `bench/peers`, a package of its own. */
+/** The peers that Parley is compared with. Their programs are in `bench/peers`, a separate package. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from './rows.ts';
@@ -7,13 +7,13 @@ export type Peer = {
   name: string;
   title: string;
   file: string;
-  /** Whether it can do what the row asks. */
+  /** Whether the peer supports the row. */
   rows(row: Row): boolean;
-  /** Before a row's path; default: Parley's. */
+  /** The prefix of the row's path. Defaults to Parley's. */
   base?: string;
-  /** It gets an empty database as `DATABASE_URL`, and the CPU of Postgres counts. */
+  /** The peer gets an empty database as `DATABASE_URL`, and the CPU time of Postgres counts. */
   usesDatabase?: boolean;
-  /** A program that must be installed. Without it, the peer is left out, and the report says so. */
+  /** A program that must be installed. Without it, the peer is skipped, and the report says so. */
   program?: string;
 };
 

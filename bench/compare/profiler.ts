@@ -1,7 +1,7 @@
 /**
  * Loaded into Parley by `make profile`. SIGIO starts the profile that `PROFILE` names (`cpu` or `heap`), and the next
- * SIGIO writes it to `PROFILE_FILE`. Unlike `--cpu-prof` and `--heap-prof`, this leaves out the start, and counts memory that
- * was freed again.
+ * SIGIO writes it to `PROFILE_FILE`. Unlike `--cpu-prof` and `--heap-prof`, the profile excludes startup and includes memory
+ * that was freed.
  */
 import fs from 'node:fs';
 import { Session } from 'node:inspector/promises';

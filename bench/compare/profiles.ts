@@ -1,14 +1,14 @@
-/** Reads V8's profiles: the cost of each function without what it calls. */
+/** Reads V8's profiles: the self cost of each function. */
 import fs from 'node:fs';
 
-/** Of a function: milliseconds, or kilobytes. */
+/** The cost of a function, in milliseconds or kilobytes. */
 export type Cost = { name: string; place: string; self: number };
 
 type CallFrame = { functionName: string; url: string; lineNumber: number };
 type CpuProfile = { nodes: { id: number; callFrame: CallFrame }[]; samples: number[]; timeDeltas: number[] };
 type HeapNode = { callFrame: CallFrame; selfSize: number; children: HeapNode[] };
 
-/** A package, a part of Node, or a folder of this project; V8's own work keeps its name. */
+/** Returns a package, `node`, or a folder of this project. V8's internal work keeps its name. */
 export function moduleOf({ name, place }: Cost): string {
   const [file = ''] = place.split(':').slice(place.startsWith('node:') ? 1 : 0);
   if (place === '') return /^\(/.test(name) ? name : 'system calls and other native code';
@@ -17,14 +17,14 @@ export function moduleOf({ name, place }: Cost): string {
   return parts.slice(0, file.startsWith('@') || file.startsWith('src/') ? 2 : 1).join('/');
 }
 
-/** The same costs, added up by module, greatest first. */
+/** Sums the costs by module, highest first. */
 export function byModule(costs: Cost[]): Cost[] {
   const sums = new Map<string, number>();
   for (const cost of costs) sums.set(moduleOf(cost), (sums.get(moduleOf(cost)) ?? 0) + cost.self);
   return [...sums].map(([name, self]) => ({ name, place: '', self })).sort((a, b) => b.self - a.self);
 }
 
-/** Adds up what one function costs at all its places in the tree. */
+/** Sums the costs of each function across the tree. */
 function byFunction(costs: Iterable<{ callFrame: CallFrame; self: number }>, root: string): Cost[] {
   const found = new Map<string, Cost>();
   for (const { callFrame, self } of costs) {
@@ -51,7 +51,7 @@ export function readCpuProfile(file: string, root: string): Cost[] {
   return byFunction(costs, root);
 }
 
-/** Memory that a function allocated, in kilobytes, most first. V8 samples it. */
+/** Sampled memory that each function allocated, in kilobytes, highest first. */
 export function readHeapProfile(file: string, root: string): Cost[] {
   const { head } = JSON.parse(fs.readFileSync(file, 'utf8')) as { head: HeapNode };
   const costs: { callFrame: CallFrame; self: number }[] = [];

@@ -33,8 +33,8 @@ const spread = ({ max, median, min }: Middle, format: (value: number) => string)
 const head = [
   '',
   'CPU µs/request',
-  'of it Postgres',
-  '× limit',
+  'of which Postgres',
+  '× baseline',
   'requests/s',
   'p50 ms',
   'p99 ms',
@@ -43,8 +43,7 @@ const head = [
 ];
 
 /**
- * Compares two targets round by round: a machine that changes its speed does so for both, because a round measures them
- * within seconds.
+ * Compares two targets round by round. A round measures both within seconds, so a change in the machine's speed affects both.
  */
 const compared = (
   outcome: Outcome,
@@ -58,10 +57,10 @@ const compared = (
     ),
   );
 
-/** One row as a Markdown table: the median of the rounds, and the smallest and largest value. */
+/** Builds the Markdown table of a row: the median of the rounds, with the minimum and maximum. */
 export function rowTable({ outcomes, row }: RowOutcome): string {
   const limit = outcomes.find(({ name }) => name === row.limit);
-  // A stream's client waits for the first byte, not for the end.
+  // For streams, the time to the first byte matters, not the time to the end.
   const single = row.ending === undefined ? 'single' : 'singleFirstByte';
   const lines = outcomes.map((outcome) => {
     const isLimit = outcome === limit;
@@ -80,12 +79,13 @@ export function rowTable({ outcomes, row }: RowOutcome): string {
     ];
   });
   const title = `## ${row.name}: ${row.title}`;
-  const note = row.ending === undefined ? '' : '\n\nAt one connection: until the first byte of the stream.';
-  const aim = row.aim === undefined ? '' : `\n\nAim: ${row.aim}.`;
+  const note =
+    row.ending === undefined ? '' : '\n\nAt one connection: the time to the first byte of the stream.';
+  const aim = row.aim === undefined ? '' : `\n\nGoal: ${row.aim}.`;
   return `${title}${aim}${note}\n\n${table(head, lines)}${capacityTable({ outcomes, row })}`;
 }
 
-/** Empty if the capacity of no target was looked for. */
+/** Empty if no capacity was measured. */
 function capacityTable({ outcomes, row }: RowOutcome): string {
   const found = outcomes.filter(({ rounds }) => rounds.some(({ capacity }) => capacity.length > 0));
   if (found.length === 0) return '';
@@ -101,8 +101,8 @@ function capacityTable({ outcomes, row }: RowOutcome): string {
     ...DEADLINES_MS.flatMap((_, index) => [spread(at(outcome, index), whole), share(outcome, index)]),
   ]);
   const columns = DEADLINES_MS.flatMap((deadline) => [
-    `requests/s while the p99 is at most ${deadline} ms`,
-    'of the limit',
+    `requests/s at a p99 of at most ${deadline} ms`,
+    'of the baseline',
   ]);
   return `\n\n${table(['', ...columns], lines)}`;
 }

@@ -1,28 +1,28 @@
-/** What `make bench` and `make bench-all` measure. `ONLY=name,…` selects rows. */
+/** The rows that `make bench` and `make bench-all` measure. `ONLY=name,…` selects rows. */
 
-/** Frames with text in a stream. */
+/** The number of frames with text in a stream. */
 export const FRAMES = 64;
-/** A model whose answers the upstream delays by 60 ms. */
+/** A model whose responses the upstream delays by 60 ms. */
 export const DELAYED = 'delay-60';
 
 export type Row = {
   name: string;
   title: string;
-  /** The aim of Parley on Postgres, as in `bench/RESULTS.md`. */
+  /** The goal for Parley on Postgres, as in `bench/RESULTS.md`. */
   aim?: string;
-  /** Below the API's base. */
+  /** The path after the API's base. */
   path: string;
-  /** Bodies are sent in turn. None: a GET. */
+  /** Request bodies, sent in turn. A row without bodies is a GET. */
   bodies?: string[];
-  /** The peer that does the least work that this row needs. */
+  /** The peer that is the baseline of this row: it does the least work possible. */
   limit: 'route' | 'proxy';
-  /** What every answer of this row is charged to. */
+  /** The meter that every request of this row is charged to. */
   meter?: 'chat' | 'search';
-  /** What a complete answer ends with. */
+  /** The last bytes of a complete response. */
   ending?: string;
-  /** `make bench` leaves it out; `make bench-all` measures it. */
+  /** Only `make bench-all` measures this row. */
   isExtra?: true;
-  /** `make bench-all` looks for the throughput of its targets at a given p99. */
+  /** `make bench-all` finds the throughput of its targets at a given p99. */
   hasCapacity?: true;
 };
 
@@ -39,7 +39,7 @@ const questions = [
 
 const sentence = 'The handler reads `config.json`, then calls \\"load(path)\\" for every entry.\\n';
 
-/** A conversation of about `bytes` of JSON, in messages of 2 KB as coding agents send them. */
+/** A conversation of about `bytes` of JSON, in messages of 2 KB, like those of coding agents. */
 function conversation(bytes: number, fields: object = {}): string {
   const start = JSON.stringify({ model: 'bench', ...fields, messages: [] }).slice(0, -2);
   const messages: string[] = [];
@@ -79,7 +79,7 @@ export const rows: Row[] = [
     ...completion,
     name: 'proxy-1k',
     title: 'completion through an upstream, 1 KB',
-    aim: 'CPU ≤ 2.0 × bare proxy, throughput ≥ 60 %',
+    aim: 'CPU ≤ 2.0 × bare proxy, throughput ≥ 60%',
     bodies: [conversation(1024)],
     limit: 'proxy',
     hasCapacity: true,
@@ -87,7 +87,7 @@ export const rows: Row[] = [
   {
     ...completion,
     name: 'proxy-1k-60ms',
-    title: 'completion through an upstream that answers after 60 ms, 1 KB',
+    title: 'completion through an upstream that responds after 60 ms, 1 KB',
     bodies: [conversation(1024, { model: DELAYED })],
     limit: 'proxy',
     isExtra: true,
@@ -130,7 +130,7 @@ export const rows: Row[] = [
   },
   {
     name: 'responses-stored-1k',
-    title: '`POST /responses` through an upstream, 1 KB, stored as is the default',
+    title: '`POST /responses` through an upstream, 1 KB, stored (the default)',
     path: '/responses',
     meter: 'chat',
     bodies: [responseOf(conversation(1024), true)],
@@ -150,7 +150,7 @@ export const rows: Row[] = [
     ...completion,
     name: 'builtin',
     title: 'completion by the built-in engine',
-    aim: 'CPU ≤ 4 × bare route, throughput ≥ 45 %',
+    aim: 'CPU ≤ 4 × bare route, throughput ≥ 45%',
     bodies: questions.map((content) => JSON.stringify({ messages: [{ role: 'user', content }] })),
     limit: 'route',
     hasCapacity: true,

@@ -1,4 +1,4 @@
-/** Starts what targets share: Postgres and the upstream. */
+/** Starts the Postgres server and the upstream that targets share. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { startPostgres } from '../../test/support/postgres.ts';
 import type { Surroundings } from './targets.ts';
 
-/** @param folder - for the database; on a disk, because a flush costs nothing in memory */
+/** @param folder - holds the database. It must be on a disk, because a flush in memory is free. */
 export async function startSurroundings(folder: string): Promise<Surroundings & { stop(): Promise<void> }> {
   const home = fs.mkdtempSync(path.join(folder, 'parley-bench-'));
   // Postgres runs as another user if this process is root.
@@ -15,7 +15,7 @@ export async function startSurroundings(folder: string): Promise<Surroundings & 
   const database = await startPostgres({ durable: true, dataDir: path.join(home, 'postgres') });
   const [pid] = fs.readFileSync(path.join(database.dataDir, 'postmaster.pid'), 'utf8').split('\n');
   const remove = () => fs.rmSync(home, { recursive: true, force: true });
-  // A benchmark that fails leaves nothing behind.
+  // Cleans up after a benchmark that fails.
   const abandon = () => {
     process.kill(Number(pid), 'SIGQUIT');
     remove();

@@ -1,4 +1,4 @@
-/** Starts what a row compares: Parley on both databases, and its peers. */
+/** Starts the targets of a row: Parley on both databases, and its peers. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -14,28 +14,28 @@ import type { Row } from './rows.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What targets share: a durable Postgres, and an upstream that answers at once. */
+/** The services that targets share: a durable Postgres, and an upstream that responds immediately. */
 export type Surroundings = { database: Postgres; databasePid: number; upstreamUrl: string };
 
 export type Target = {
   name: string;
   title: string;
   port: number;
-  /** Before a row's path. */
+  /** The prefix of the row's path. */
   base: string;
   headers: Record<string, string>;
-  /** Roots of the process trees whose CPU counts. */
+  /** Roots of the process trees whose CPU time counts. */
   trees: Record<string, number>;
-  /** Undefined if it has none that others can use. */
+  /** Undefined if the target has no database that other processes can use. */
   databaseUrl?: string;
-  /** Undefined if the target counts nothing. */
+  /** Undefined if the target does not charge requests. */
   ledger: LedgerCheck | undefined;
   stop(): Promise<void>;
 };
 
 export type DatabaseKind = 'postgres' | 'embedded';
 
-/** Exact and enforced, and never reached. */
+/** Enforced exactly, but never reached. */
 const limits = { chat: 1_000_000_000, images: 1_000_000_000, search: 1_000_000_000 };
 
 async function newDatabase({ database }: Surroundings, prefix: string): Promise<string> {
@@ -47,8 +47,8 @@ async function newDatabase({ database }: Surroundings, prefix: string): Promise<
 }
 
 /**
- * Starts Parley from `dist`, with an empty database, one account, and one key. It runs as with `make start`, but for limits
- * that the load would reach.
+ * Starts Parley from `dist`, with an empty database, one account, and one key. It runs as with `make start`, except that limits
+ * that the load would reach are raised.
  *
  * @param options - additions to the environment and to Node's options; `program` replaces that of `dist`
  */
@@ -126,9 +126,9 @@ async function startPeer(peer: Peer, around: Surroundings): Promise<Target> {
 }
 
 /**
- * Starts the limit first, then Parley, then other peers.
+ * Starts the baseline first, then Parley, then other peers.
  *
- * @param wanted - names of targets; undefined for all
+ * @param wanted - names of targets, or undefined for all
  */
 export async function startTargets(row: Row, around: Surroundings, wanted?: string[]): Promise<Target[]> {
   const fitting = peers.filter((peer) => peer.rows(row) && !missingPeers.includes(peer));

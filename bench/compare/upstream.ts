@@ -1,6 +1,6 @@
 /**
- * An upstream that costs as little as possible: it answers every completion at once with the same bytes. A request that
- * asks for a stream gets `FRAMES` frames, each written by itself. The model `DELAYED` delays the answer by 60 ms.
+ * An upstream that uses as little CPU as possible: it responds to every completion immediately with the same bytes. A stream
+ * has `FRAMES` frames, each in a separate write. The model `DELAYED` delays the response by 60 ms.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -47,7 +47,7 @@ function stream(response: ServerResponse): void {
   step();
 }
 
-/** Only the first bytes are looked at, where every client writes what matters here: see `rows.ts`. */
+/** Searches only the start of the body, where every client puts the relevant fields: see `rows.ts`. */
 const asks = (body: Buffer[], text: string) => body[0]?.subarray(0, 2048).includes(text) === true;
 
 const server = createServer((request, response) => {

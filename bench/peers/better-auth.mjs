@@ -1,4 +1,4 @@
-/** better-auth's API keys with a counter: verifying a key takes one of its remaining uses. The answer is a fixed one. */
+/** better-auth's API keys with a counter: verifying a key decrements its remaining uses. The response is fixed. */
 import { apiKey } from '@better-auth/api-key';
 import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';

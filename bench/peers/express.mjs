@@ -1,4 +1,4 @@
-/** What many services are: Express, passport with a bearer strategy, and pg. One query finds the key, another the usage. */
+/** A typical service: Express, passport with a bearer strategy, and pg. One query finds the key, and another the usage. */
 import { createHash } from 'node:crypto';
 import express from 'express';
 import passport from 'passport';

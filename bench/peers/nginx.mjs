@@ -1,6 +1,6 @@
 /**
- * nginx as a proxy that keeps its connections to the upstream: it neither reads the body nor checks, counts, or logs anything. One
- * worker, as the other peers have one process.
+ * nginx as a proxy with keep-alive connections to the upstream. It does not read the body, authenticate, count, or log. It has
+ * one worker, because the other peers have one process.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ ${temporary}
 const nginx = spawn('nginx', ['-e', 'stderr', '-p', folder, '-c', file], {
   stdio: ['ignore', 'ignore', 'inherit'],
 });
-// nginx removes its own files first.
+// nginx removes its files before it exits.
 nginx.on('exit', (code) => {
   rmSync(folder, { recursive: true, force: true });
   process.exit(code ?? 1);

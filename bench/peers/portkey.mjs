@@ -1,4 +1,4 @@
-/** Portkey's gateway, which checks no key, counts nothing, and logs nothing. With newer @hono/node-server, its streams fail. */
+/** Portkey's gateway, which does not authenticate, count, or log. Its streams fail with newer @hono/node-server. */
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,6 +1,6 @@
 /**
- * The limit for rows with an upstream: a Fastify route that sends the request with undici and passes the answer on. Like
- * any gateway that looks at the model, it parses the body and writes it again. It checks, counts, and logs nothing.
+ * The baseline for rows with an upstream: a Fastify route that forwards the request with undici and returns the response. Like
+ * any gateway that reads the model, it parses and reserializes the body. It does not authenticate, count, or log.
  */
 import fastify from 'fastify';
 import { Pool } from 'undici';

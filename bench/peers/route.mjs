@@ -1,4 +1,4 @@
-/** The limit for rows without an upstream: Fastify routes that return a fixed answer and check nothing. */
+/** The baseline for rows without an upstream: Fastify routes that return a fixed response without any checks. */
 import fastify from 'fastify';
 
 const app = fastify();

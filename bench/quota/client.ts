@@ -1,6 +1,6 @@
 /**
- * The load of `bench/quota.ts`, in a separate process. Each connection sends its next request after the response to the
- * last. It uses plain sockets, because every other client takes more CPU from the server.
+ * The load of `bench/quota.ts`, in a separate process. Each connection sends its next request once the previous response is
+ * complete. It uses plain sockets, because every other client takes more CPU from the server.
  */
 import { connect } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * The routes that `bench/quota.ts` compares, with the same schema, response, and production options. Each request does
- * nothing, an upsert, an admission, or an admission and its finalization. `X-Account` names the account.
+ * The routes that `bench/quota.ts` compares, with the same schema, response, and production options. Each request runs
+ * no statement, an upsert, an admission, or an admission and its finalization. `X-Account` selects the account.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -103,7 +103,7 @@ for (const [name, work] of Object.entries(ways)) {
   );
 }
 
-/** Runs between two measurements, so they do not affect each other. */
+/** Runs between measurements so that they do not affect each other. */
 app.post('/reset', async () => {
   for (const table of ['requests', 'usage_counters', 'key_usage', 'bench_counters'])
     await database.run(`truncate ${table}`, []);

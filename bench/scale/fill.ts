@@ -1,14 +1,14 @@
-/** Rows for `bench/scale.ts`, written straight into the tables of the service. */
+/** Writes rows for `bench/scale.ts` directly to the service's tables. */
 import type postgres from 'postgres';
 import { generateApiKey } from '../../src/domain/api-key.ts';
 
 const DAYS = 30;
 const KEYS_PER_ACCOUNT = 5;
-/** Accounts whose requests are in the ledger, besides the operator's. */
+/** The number of accounts with requests in the ledger, in addition to the operator's. */
 const BUSY_ACCOUNTS = 20_000;
 const scopes = ['chat', 'models', 'usage'];
 
-/** Accounts with a working key each. Returns the keys. */
+/** Adds accounts, each with a valid key. Returns the keys. */
 export async function addKeys(sql: postgres.Sql, count: number): Promise<string[]> {
   const keys = Array.from({ length: count }, () => generateApiKey());
   const publicIds = keys.map(({ publicId }) => publicId);
@@ -30,8 +30,8 @@ export async function addKeys(sql: postgres.Sql, count: number): Promise<string[
 }
 
 /**
- * Keys that nobody uses, five per account, and a ledger of 30 days: a tenth of it belongs to the account with this email
- * address. The counters agree with it.
+ * Adds unused keys, five per account, and a ledger of 30 days with matching counters. A tenth of the ledger belongs to the
+ * account with this email address.
  */
 export async function fillLedger(
   sql: postgres.Sql,
@@ -73,7 +73,7 @@ export async function fillLedger(
   await sql`vacuum analyze`;
 }
 
-/** Rows first and indexes afterwards, where the partition is new. */
+/** If the partition is new, inserts the rows before it creates the indexes. */
 async function fillDay(
   sql: postgres.Sql,
   age: number,

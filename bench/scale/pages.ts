@@ -1,17 +1,17 @@
-/** How long the API takes for what the dashboard's pages show. */
+/** Measures the response times of the requests that the dashboard's pages send. */
 import fs from 'node:fs';
 
-/** So that all of them stay within the limit of requests per minute. */
+/** Requests per path, few enough to stay within the per-minute rate limit. */
 const TIMES = 10;
 
 export type PageTime = { path: string; first: number; median: number; slowest: number; requests: number };
 
 type Operation = { security?: Record<string, unknown>[]; parameters?: { required?: boolean }[] };
 
-/** Downloads, which are as long as what they contain. */
+/** Downloads, whose time depends on their size. */
 const downloads = new Set(['/api/v1/requests/export', '/api/v1/operator/log/export']);
 
-/** Every GET that a session may send and that needs no parameter. */
+/** Every GET endpoint that accepts a session and needs no parameters. */
 function pagesOfDocument(): string[] {
   const { paths } = JSON.parse(fs.readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
     paths: Record<string, { get?: Operation }>;
@@ -32,7 +32,7 @@ async function signIn(origin: string, email: string): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email, password: 'correct horse battery' }),
   });
-  if (!response.ok) throw new Error(`Signing in: ${response.status}`);
+  if (!response.ok) throw new Error(`Sign-in failed: ${response.status}`);
   return response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
 }
 

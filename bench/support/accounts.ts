@@ -1,11 +1,11 @@
-/** Accounts and keys of a service under load. */
+/** Accounts and keys for a service under load. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
 type Limits = Record<'chat' | 'images' | 'search', number | null>;
 
-/** Environment for a service without limits on sign-ups, and without quotas unless `limits` has some. */
+/** The environment of a service without sign-up limits, and without quotas unless `limits` sets them. */
 export function withoutCeilings(limits: Limits = { chat: null, images: null, search: null }): {
   env: Record<string, string>;
   remove(): void;
@@ -40,7 +40,7 @@ async function post(url: string, body: unknown, cookie = '', method = 'POST'): P
 /**
  * Creates accounts, each with a key.
  *
- * @param plan - if not the default plan
+ * @param plan - the plan of the accounts, if not the default
  * @returns the keys
  */
 export async function makeKeys(

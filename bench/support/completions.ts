@@ -1,4 +1,4 @@
-/** A load of chat completions, one at a time for each key. */
+/** A load of chat completions, one concurrent request per key. */
 export class Completions {
   requests = 0;
   #isOver = false;
@@ -9,7 +9,7 @@ export class Completions {
     this.#senders = keys.map((key) => this.#send(origin, key));
   }
 
-  /** Resolves once nothing is under way. Rejects if an answer was not 200. */
+  /** Resolves once no request is in flight. Rejects if a response was not 200. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#senders);

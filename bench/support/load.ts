@@ -30,5 +30,5 @@ export type LoadResult = {
   chunkGap: Spread;
 };
 
-/** The load client announces itself, then answers each load with a result. */
+/** The load client reports that it is ready, then replies to each load with a result. */
 export type FromClient = { ready: true } | LoadResult;

@@ -1,4 +1,4 @@
-/** Two ways to run the service under the same load, in turns. */
+/** Compares two configurations of the service, which alternate under the same load. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../../test/support/postgres.ts';
 import { makeKeys, withoutCeilings } from './accounts.ts';
@@ -11,17 +11,17 @@ const CONNECTIONS = 32;
 export type Way = { title: string; env: Record<string, string> };
 
 export type Pair = {
-  /** The machine, a table, and how the measurement was made. */
+  /** The machine, a table, and the method. */
   report: string;
-  /** The second way divided by the first: the median of the rounds, the smallest, and the largest. */
+  /** The second way divided by the first: the median, minimum, and maximum of the rounds. */
   ratio: { median: number; least: number; most: number };
   requests: [number, number];
 };
 
 /**
- * Measures chat completions on Postgres, 32 at once, after a warm-up. Each way has a database of its own.
+ * Measures chat completions on Postgres, 32 concurrent requests, after a warm-up. Each way has a separate database.
  *
- * @param seconds - of a way's turn in each round
+ * @param seconds - the duration of each way's turn in a round
  * @param onStart - called when the measurement starts, after the warm-up
  */
 export async function comparePair(
@@ -68,12 +68,12 @@ export async function comparePair(
   const [first, second] = results as [(typeof results)[0], (typeof results)[0]];
   const ratios = second.each.map((micros, n) => micros / (first.each[n] ?? micros)).sort((a, b) => a - b);
   return {
-    report: `Chat completions of one upstream on Postgres, ${CONNECTIONS} at once, ${rounds} rounds of ${seconds} s for each service in turn.
+    report: `Chat completions of one upstream on Postgres, ${CONNECTIONS} concurrent requests, ${rounds} rounds of ${seconds} s per service, alternating.
 
 ${about}
 
 ${table(
-  ['', 'requests/s', "CPU of the service's process, µs/request"],
+  ['', 'requests/s', 'CPU of the service process, µs/request'],
   results.map(({ micros, requests, title }) => [
     title,
     Math.round(requests / (rounds * seconds)).toLocaleString('en'),

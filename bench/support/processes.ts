@@ -13,7 +13,7 @@ const TICKS_PER_SECOND = 100;
 export type ServiceProcess = { origin: string; pid: number; stop(): Promise<void> };
 
 /**
- * Starts the service as `make start` does. Its log goes to a file, as under a supervisor.
+ * Starts the service like `make start`. It logs to a file, as under a supervisor.
  *
  * @param env - settings that differ from the defaults
  * @param nodeOptions - such as `--cpu-prof`
@@ -32,7 +32,7 @@ export async function startServiceProcess(
     stdio: ['ignore', log, 'pipe'],
   });
   fs.closeSync(log);
-  // A benchmark that fails leaves nothing behind.
+  // Cleans up after a benchmark that fails.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const errors = child.stderr as Readable;
@@ -65,7 +65,7 @@ export async function startLoadClient(): Promise<LoadClient> {
     cwd: root,
     execArgv: ['--import=ts-blank-space/register'],
   });
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error('The load client has ended.')));
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('The load client exited.')));
   ended.catch(() => {});
   const answer = async () => {
     const [message] = (await Promise.race([once(child, 'message'), ended])) as [FromClient];
@@ -88,7 +88,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Seconds of CPU that a process has used so far; NaN on a system without `/proc`. */
+/** The CPU seconds that a process has used, or NaN on a system without `/proc`. */
 export function cpuSeconds(pid: number): number {
   try {
     const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -98,7 +98,7 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-/** Megabytes (10^6 bytes) of resident memory, current and peak; NaN as above. */
+/** Current and peak resident memory in megabytes (10^6 bytes), or NaN on a system without `/proc`. */
 export function memoryMegabytes(pid: number): { now: number; peak: number } {
   const read = (status: string, name: string) =>
     (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6;

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import postgres from 'postgres';
 
-/** A Markdown table with columns that also align in a terminal. */
+/** A Markdown table whose columns also align in a terminal. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -15,7 +15,7 @@ export function table(head: string[], rows: string[][]): string {
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
 
-/** What results depend on: processors, memory, Node, and the durability of database commits. */
+/** The environment of the results: processors, memory, Node.js, and the durability of database commits. */
 export async function machine(databaseUrl: string): Promise<string> {
   const sql = postgres(databaseUrl, { max: 1 });
   const [settings] = await sql`SELECT current_setting('server_version') AS version,

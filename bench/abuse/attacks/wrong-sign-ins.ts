@@ -4,7 +4,7 @@ import { repeat } from '../client.ts';
 let tries = 0;
 
 export default {
-  title: 'wrong sign-ins with an email address each, 50 clients',
+  title: 'failed sign-ins, each with a different email address, 50 clients',
   run: repeat(50, () => {
     tries += 1;
     const account = { email: `nobody-${tries}@example.com`, password: 'not the right one' };
