@@ -52,7 +52,7 @@ t.test('a second process on the same data folder exits with 1 and prints one lin
   await database.drop();
 });
 
-t.test('a startup error that the operator can fix is one line that says how', async (t) => {
+t.test('a startup error that the operator can fix prints one line with the remedy', async (t) => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const { port } = taken.address() as { port: number };

@@ -55,84 +55,80 @@ async function chargesOfLeavers({ database }: TestService, accountId: string) {
   return Object.fromEntries(rows.map(({ count, state }) => [state, count]));
 }
 
-t.test(
-  'an upstream at its concurrency gets no more requests, which wait or use another target',
-  async (t) => {
-    const other = await startUpstream();
-    t.teardown(() => other.stop());
-    const gate = new Gate();
-    const servers = await Promise.all(
-      Object.entries(kinds).map(async ([name, start]) => ({ name, ...(await start(t, gate)) })),
-    );
-    const env = fileWithPackages({
-      upstreams: [
-        { name: 'other', kind: 'openai', url: other.url },
-        ...servers.map(({ name, upstream }) => ({ name, concurrency: 1, ...upstream })),
-      ],
-      models: servers.flatMap(({ name }) => {
-        const full = { upstream: name, model: 'theirs' };
-        return [
-          { name: `${name}-alone`, targets: [full] },
-          { name: `${name}-or-other`, targets: [full, { upstream: 'other', model: 'test-model', order: 2 }] },
-        ];
-      }),
-    });
-    onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, service) => {
-      const { app, client } = service;
-      for (const { calls, name } of servers)
-        for (const { body, path } of surfaces) {
-          const what = `${name} ${path}`;
-          const alone = `${name}-alone`;
-          const owner = await client.signUp();
-          const { key } = await client.createKey(owner);
-          const before = calls().length;
-          const sent = () => calls().length - before;
-          const ask = (model: string) => client.post(path, { ...body('Hi'), model }, { key });
-          gate.hold();
-          const open = openStream(client, path, { ...body('Hi', { stream: true }), model: alone }, { key });
-          await eventually(`${what}: the upstream receives a request`, async () => sent() === 1);
+t.test("requests beyond an upstream's concurrency wait or use another target", async (t) => {
+  const other = await startUpstream();
+  t.teardown(() => other.stop());
+  const gate = new Gate();
+  const servers = await Promise.all(
+    Object.entries(kinds).map(async ([name, start]) => ({ name, ...(await start(t, gate)) })),
+  );
+  const env = fileWithPackages({
+    upstreams: [
+      { name: 'other', kind: 'openai', url: other.url },
+      ...servers.map(({ name, upstream }) => ({ name, concurrency: 1, ...upstream })),
+    ],
+    models: servers.flatMap(({ name }) => {
+      const full = { upstream: name, model: 'theirs' };
+      return [
+        { name: `${name}-alone`, targets: [full] },
+        { name: `${name}-or-other`, targets: [full, { upstream: 'other', model: 'test-model', order: 2 }] },
+      ];
+    }),
+  });
+  onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+    const { app, client } = service;
+    for (const { calls, name } of servers)
+      for (const { body, path } of surfaces) {
+        const what = `${name} ${path}`;
+        const alone = `${name}-alone`;
+        const owner = await client.signUp();
+        const { key } = await client.createKey(owner);
+        const before = calls().length;
+        const sent = () => calls().length - before;
+        const ask = (model: string) => client.post(path, { ...body('Hi'), model }, { key });
+        gate.hold();
+        const open = openStream(client, path, { ...body('Hi', { stream: true }), model: alone }, { key });
+        await eventually(`${what}: the upstream receives a request`, async () => sent() === 1);
 
-          const elsewhere = await ask(`${name}-or-other`);
-          t.equal(elsewhere.status, 200, `${what}: the next target responds`);
-          t.equal(elsewhere.headers.get('x-parley-attempts'), '1', 'no attempt at the full target');
+        const elsewhere = await ask(`${name}-or-other`);
+        t.equal(elsewhere.status, 200, `${what}: the next target responds`);
+        t.equal(elsewhere.headers.get('x-parley-attempts'), '1', 'no attempt at the full target');
 
-          const attempts = () =>
-            app.engines.router?.health().find((upstream) => upstream.name === name)?.open;
-          for (const stream of [false, true]) {
-            const asked = { ...body('Hi', { stream }), model: alone };
-            const { leave, status } = leavable(service, path, asked, key);
-            await eventually(`${what}: a request waits`, async () => attempts() === 2);
-            leave();
-            t.equal(await status, undefined, 'the client disconnects before a response');
-            await eventually(`${what}: no request waits`, async () => attempts() === 1);
-          }
-          await eventually(
-            `${what}: requests that reached no upstream are refunded`,
-            async () => (await chargesOfLeavers(service, owner.accountId)).refunded === 2,
-          );
-          t.equal(sent(), 1);
-
-          // The first to arrive waits for the stream, and the second is rejected.
-          const two = [ask(alone), ask(alone)];
-          const refused = await Promise.race(two);
-          t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } }, what);
-          t.equal(sent(), 1, `${what}: the upstream gets no second request`);
-
-          gate.release();
-          t.equal((await open).response.status, 200);
-          await (await open).rest();
-          const statuses = (await Promise.all(two)).map(({ status }) => status);
-          t.same(statuses.sort(), [200, 503], `${what}: the waiting request succeeds`);
-          t.equal(sent(), 2);
-          t.match(
-            (await client.get('/usage', { key })).body,
-            { used: { chat: 3 } },
-            'rejected requests are refunded',
-          );
+        const attempts = () => app.engines.router?.health().find((upstream) => upstream.name === name)?.open;
+        for (const stream of [false, true]) {
+          const asked = { ...body('Hi', { stream }), model: alone };
+          const { leave, status } = leavable(service, path, asked, key);
+          await eventually(`${what}: a request waits`, async () => attempts() === 2);
+          leave();
+          t.equal(await status, undefined, 'the client disconnects before a response');
+          await eventually(`${what}: no request waits`, async () => attempts() === 1);
         }
-    });
-  },
-);
+        await eventually(
+          `${what}: requests that reached no upstream are refunded`,
+          async () => (await chargesOfLeavers(service, owner.accountId)).refunded === 2,
+        );
+        t.equal(sent(), 1);
+
+        // The first to arrive waits for the stream, and the second is rejected.
+        const two = [ask(alone), ask(alone)];
+        const refused = await Promise.race(two);
+        t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } }, what);
+        t.equal(sent(), 1, `${what}: the upstream gets no second request`);
+
+        gate.release();
+        t.equal((await open).response.status, 200);
+        await (await open).rest();
+        const statuses = (await Promise.all(two)).map(({ status }) => status);
+        t.same(statuses.sort(), [200, 503], `${what}: the waiting request succeeds`);
+        t.equal(sent(), 2);
+        t.match(
+          (await client.get('/usage', { key })).body,
+          { used: { chat: 3 } },
+          'rejected requests are refunded',
+        );
+      }
+  });
+});
 
 t.test(
   'with a single upstream, a client disconnect is charged only if the upstream received the request',
@@ -195,7 +191,7 @@ t.test(
 );
 
 t.test(
-  'a request whose deadline passes while it waits is a refunded 504 that does not count against the target',
+  'a request whose deadline passes while it waits gets a refunded 504, which does not count against the target',
   async (t) => {
     const upstream = await startUpstream();
     t.teardown(() => upstream.stop());

@@ -10,7 +10,7 @@ const nested = (depth: number): unknown => {
 };
 const nestedText = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repeat(depth / 2)}`;
 
-t.test('61 deep nesting in responses, chunks, lists, results, and errors of an upstream → 502', async (t) => {
+t.test('61: deeply nested responses, chunks, lists, results, and errors of an upstream → 502', async (t) => {
   const upstream = await startUpstream({});
   t.teardown(() => upstream.stop());
   const { client } = await startTestService(t, 'postgres', {

@@ -104,7 +104,7 @@ for (const [name, embeddings] of Object.entries(wrong))
     t.match(await failure(embed()), { code: 'upstreamError' });
   });
 
-t.test('fewer dimensions than requested are invalidRequest that clients can provoke', async (t) => {
+t.test('fewer dimensions than requested are invalidRequest, which is marked as provokable', async (t) => {
   await upstream.configure({ embeddings: { data: [good, row(1, [1, 2])] } });
   const error = await failure(embed({ dimensions: 3 }));
   t.match(error, { code: 'invalidRequest', options: { param: 'dimensions', isProvokable: true } });

@@ -47,7 +47,7 @@ t.test('an invalid CHAT_MODEL is rejected with a message', async (t) => {
   t.throws(() => parseModelMap('a\u0007'), { message: /must list names/ });
 });
 
-t.test("without CHAT_MODEL, the models are the upstream's, and its first is the default", async (t) => {
+t.test("without CHAT_MODEL, the list is the upstream's, with its first model as the default", async (t) => {
   const models = await chatEngine(upstream.url).models();
   fits('ModelList', { object: 'list', data: models });
   t.same(
@@ -98,14 +98,17 @@ t.test('with a name, only the first call waits for an upstream list that hangs',
   t.equal(error.code, 'upstreamTimeout', 'without a name, a list that hangs is upstreamTimeout');
 });
 
-t.test('pairs are the whole list, without a request, and map each model to its upstream name', async (t) => {
-  const { ids, list } = listAt(parseModelMap('fast=org/tiny-1,plain'));
-  t.same(await ids(), ['fast', 'plain']);
-  fits('ModelList', { object: 'list', data: await list.models() });
-  t.equal(list.upstreamName('fast'), 'org/tiny-1');
-  t.equal(list.upstreamName('plain'), 'plain');
-  t.equal(await fetches(), 0);
-});
+t.test(
+  'with pairs, the list has exactly these models, no request is sent, and each maps to its upstream name',
+  async (t) => {
+    const { ids, list } = listAt(parseModelMap('fast=org/tiny-1,plain'));
+    t.same(await ids(), ['fast', 'plain']);
+    fits('ModelList', { object: 'list', data: await list.models() });
+    t.equal(list.upstreamName('fast'), 'org/tiny-1');
+    t.equal(list.upstreamName('plain'), 'plain');
+    t.equal(await fetches(), 0);
+  },
+);
 
 t.test(
   'without a list and a name, calls fail with upstreamError, and the log suggests CHAT_MODEL',
