@@ -1,6 +1,6 @@
 /**
  * `make bench-routing`: the cost of `UPSTREAMS_FILE` with one target, compared with `CHAT_URL`. Two services alternate under
- * the same load for `ROUNDS` (7) of `SECONDS` (5). Prints the result and writes it to `results/routing.md`. Asserts nothing.
+ * the same load for `ROUNDS` (7) rounds of `SECONDS` (5). Prints the result and writes it to `results/routing.md`. Asserts nothing.
  */
 import fs from 'node:fs';
 import os from 'node:os';

@@ -1,6 +1,6 @@
 /**
  * `make bench-spans`: the cost of exporting spans. Two services, one with `OTEL_EXPORTER_OTLP_ENDPOINT`, alternate under the
- * same load for `ROUNDS` (7) of `SECONDS` (5). Prints the result and writes it to `results/spans.md`. Asserts nothing.
+ * same load for `ROUNDS` (7) rounds of `SECONDS` (5). Prints the result and writes it to `results/spans.md`. Asserts nothing.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

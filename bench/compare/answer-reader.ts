@@ -49,7 +49,7 @@ export class AnswerReader {
 
   #done(isChunked: boolean): Answer {
     const body = isChunked ? this.#tail.slice(0, -LAST_CHUNK.length) : this.#tail;
-    // The ending is still found if it spans several reads.
+    // The tail may contain chunk headers, but it still ends with the last bytes of the body.
     const answer = { status: this.#status, isComplete: body.endsWith(this.#ending ?? '') };
     this.#status = 0;
     this.#tail = '';
