@@ -15,7 +15,7 @@ const secret = (accountId: string, keyId = 'key'): StoredSecret => ({
   expiresAt: null,
 });
 
-t.test('what an account has is forgotten together, and nothing else', async (t) => {
+t.test('forgetting an account drops all its keys and no others', async (t) => {
   const cache = new KeyCache();
   for (const [id, account] of [
     ['a1', 'a'],
@@ -32,7 +32,7 @@ t.test('what an account has is forgotten together, and nothing else', async (t) 
   t.equal(cache.size, 0);
 });
 
-t.test('what was looked up before anything changed is not kept', async (t) => {
+t.test('a lookup that started before a change is not cached', async (t) => {
   const cache = new KeyCache();
   for (const change of [() => cache.forget('a'), () => cache.forget('stranger'), () => cache.clear()]) {
     const { generation } = cache;
@@ -42,7 +42,7 @@ t.test('what was looked up before anything changed is not kept', async (t) => {
   }
 });
 
-t.test('it is bounded: the one that was used longest ago goes', async (t) => {
+t.test('the cache has a size limit and evicts the least recently used key', async (t) => {
   const cache = new KeyCache(3);
   for (const id of ['1', '2', '3']) cache.keep(cache.generation, id, secret(`account ${id}`));
   cache.get('1');

@@ -1,4 +1,4 @@
-// What a process knows of keys by heart, and when it may say it. Contract section 3, reliability test 10.
+// Which keys a process caches, and when it may use the cached copy. Contract section 3, reliability test 10.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ import { eventually } from '../support/upstream/engine.ts';
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
 
-/** A database whose look-ups are counted, and can be held back once they are answered. */
+/** A database that counts key lookups and can delay their results. */
 function watched(database: Database) {
   const watch = {
     lookUps: 0,
@@ -33,7 +33,7 @@ function watched(database: Database) {
 onEachDatabase(t, {}, async (t, { app, client, database }) => {
   const owner = await client.signUp();
 
-  /** A key lookup as another replica has it: it learns of changes from the database only. */
+  /** A key lookup as on another replica: it learns about changes only from the database. */
   const open = async (t: Test) => {
     const watch = watched(database);
     const keyLookup = new KeyLookup(watch.database, app.config.databaseDirectUrl, quiet);
@@ -44,11 +44,11 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
       await keyLookup.identify(key);
       return watch.lookUps === before;
     };
-    const warm = (key: string) => eventually('the key is kept', () => isKept(key), 10_000);
+    const warm = (key: string) => eventually('the key is cached', () => isKept(key), 10_000);
     return { keyLookup, watch, isKept, warm };
   };
 
-  await t.test('a key that is kept costs no look-up, also with a wrong secret', async (t) => {
+  await t.test('a cached key needs no database lookup, even with a wrong secret', async (t) => {
     const { keyLookup, warm, watch } = await open(t);
     const { id, key } = await client.createKey(owner);
     await warm(key);
@@ -59,39 +59,36 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     await client.delete(`/keys/${id}`, { cookie: owner.cookie });
   });
 
-  await t.test(
-    'any one character changed, and whatever is no key, is refused without a look-up',
-    async (t) => {
-      const { keyLookup, warm, watch } = await open(t);
-      const { id, key } = await client.createKey(owner);
-      await warm(key);
-      const before = watch.lookUps;
-      const property = fc.asyncProperty(
-        fc.nat(key.length - 1),
-        fc.string({ minLength: 1, maxLength: 1 }),
-        async (position, character) => {
-          fc.pre(key[position] !== character);
-          const changed = key.slice(0, position) + character + key.slice(position + 1);
-          await keyLookup.identify(changed).then(
-            () => t.fail(changed),
-            ({ code }) => code === 'invalidApiKey' || t.fail(code),
-          );
-        },
-      );
-      await fc.assert(property, { numRuns: 500 });
-      t.equal(watch.lookUps, before);
-      await client.delete(`/keys/${id}`, { cookie: owner.cookie });
-    },
-  );
+  await t.test('a key with one changed character is rejected without a database lookup', async (t) => {
+    const { keyLookup, warm, watch } = await open(t);
+    const { id, key } = await client.createKey(owner);
+    await warm(key);
+    const before = watch.lookUps;
+    const property = fc.asyncProperty(
+      fc.nat(key.length - 1),
+      fc.string({ minLength: 1, maxLength: 1 }),
+      async (position, character) => {
+        fc.pre(key[position] !== character);
+        const changed = key.slice(0, position) + character + key.slice(position + 1);
+        await keyLookup.identify(changed).then(
+          () => t.fail(changed),
+          ({ code }) => code === 'invalidApiKey' || t.fail(code),
+        );
+      },
+    );
+    await fc.assert(property, { numRuns: 500 });
+    t.equal(watch.lookUps, before);
+    await client.delete(`/keys/${id}`, { cookie: owner.cookie });
+  });
 
-  await t.test('a key that does not exist is not remembered', async (t) => {
+  await t.test('an unknown key is not cached', async (t) => {
     const { isKept } = await open(t);
     const { rawKey } = generateApiKey();
     t.equal(await isKept(rawKey), false);
     t.equal(await isKept(rawKey), false);
   });
 
-  await t.test('every change that matters is heard within a second, from whatever client', async (t) => {
+  await t.test('every relevant change to a key takes effect within a second, whoever makes it', async (t) => {
     const { keyLookup, warm } = await open(t);
     const mine = await client.signUp();
     const { id, key } = await client.createKey(mine);
@@ -127,7 +124,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     );
   });
 
-  await t.test('a change that is rolled back is none', async (t) => {
+  await t.test('a change that is rolled back leaves the key cached', async (t) => {
     const { isKept, warm } = await open(t);
     const { id, key } = await client.createKey(owner);
     await warm(key);
@@ -141,7 +138,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     await client.delete(`/keys/${id}`, { cookie: owner.cookie });
   });
 
-  await t.test('10: a look-up that was answered before a revocation is not kept after it', async (t) => {
+  await t.test('10: a lookup result from before a revocation is not cached after it', async (t) => {
     const { keyLookup, warm, watch } = await open(t);
     const [kept, key] = [await client.createKey(owner), await client.createKey(owner)];
     await warm(kept.key);
@@ -151,19 +148,19 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     });
     const before = watch.lookUps;
     const underWay = keyLookup.identify(key.key);
-    await eventually('it is looked up', async () => watch.lookUps > before);
-    // The answer is there, and is not seen yet.
+    await eventually('the lookup has started', async () => watch.lookUps > before);
+    // The database has returned the row, but the lookup has not received it yet.
     await sleep(100);
     await client.delete(`/keys/${key.id}`, { cookie: owner.cookie });
     await sleep(300);
     watch.held = undefined;
     release();
-    t.match(await underWay, { isRevoked: false }, 'it began before');
+    t.match(await underWay, { isRevoked: false }, 'the lookup started before the revocation');
     t.match(await keyLookup.identify(key.key), { isRevoked: true });
     await client.delete(`/keys/${kept.id}`, { cookie: owner.cookie });
   });
 
-  await t.test('the expiry of a key that is kept holds to the moment', async (t) => {
+  await t.test('a cached key expires at the exact time', async (t) => {
     const { keyLookup, warm, watch } = await open(t);
     const expiresAt = Date.now() + 3000;
     const { key } = await client.createKey(owner, { expires_at: new Date(expiresAt).toISOString() });
@@ -173,6 +170,6 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     t.match(await keyLookup.identify(key), { isExpired: false });
     await sleep(expiresAt - Date.now() + 1);
     t.match(await keyLookup.identify(key), { isExpired: true });
-    t.ok(watch.lookUps - before < 2, 'from memory');
+    t.ok(watch.lookUps - before < 2, 'served from the cache');
   });
 });
