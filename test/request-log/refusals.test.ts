@@ -31,7 +31,7 @@ for (const kind of databaseKinds) {
       await database.close();
       await fresh.drop();
     });
-    // The minute does not end under the tests.
+    // A frozen clock keeps the minute from ending during the tests.
     await database.db.execute(
       sql.raw(`create or replace function ledger_now() returns timestamptz language sql volatile
                as $$ select timestamptz '2026-11-20T12:30:15Z' $$`),
@@ -41,7 +41,7 @@ for (const kind of databaseKinds) {
     const newRefusals = () => new Refusals(database.db, log);
     const spent = { code: 'quotaExceeded', status: 429 };
 
-    await t.test('a row for each key and code, and later counts are added to it', async (t) => {
+    await t.test('each key and code has one row, and later counts are added to it', async (t) => {
       const account = await newAccount(database);
       const keyId = uuidv7();
       const refusals = newRefusals();
@@ -59,7 +59,7 @@ for (const kind of databaseKinds) {
       ]);
     });
 
-    await t.test('what is counted is written within seconds, and when it stops', async (t) => {
+    await t.test('counts are written within seconds, and on stop', async (t) => {
       const account = await newAccount(database);
       const refusals = newRefusals();
       refusals.start();
@@ -72,17 +72,20 @@ for (const kind of databaseKinds) {
       t.match(await rowsFor(database, account), [{ count: 2 }]);
     });
 
-    await t.test('an account that is gone gets no row, and harms nobody', async (t) => {
-      const [gone, other] = [await newAccount(database), await newAccount(database)];
-      await database.db.execute(sql`update accounts set deleted_at = now() where id = ${gone}`);
-      const refusals = newRefusals();
-      for (const accountId of [gone, uuidv7(), other]) refusals.count({ accountId, keyId: null, ...spent });
-      await refusals.flush();
-      t.same(await rowsFor(database, gone), []);
-      t.match(await rowsFor(database, other), [{ count: 1 }]);
-    });
+    await t.test(
+      'a deleted or unknown account gets no row, and other accounts are still counted',
+      async (t) => {
+        const [gone, other] = [await newAccount(database), await newAccount(database)];
+        await database.db.execute(sql`update accounts set deleted_at = now() where id = ${gone}`);
+        const refusals = newRefusals();
+        for (const accountId of [gone, uuidv7(), other]) refusals.count({ accountId, keyId: null, ...spent });
+        await refusals.flush();
+        t.same(await rowsFor(database, gone), []);
+        t.match(await rowsFor(database, other), [{ count: 1 }]);
+      },
+    );
 
-    await t.test('memory is bounded: beyond a number of rows only known ones are counted on', async (t) => {
+    await t.test('memory is bounded: at the row limit, only existing rows are counted', async (t) => {
       const account = await newAccount(database);
       const refusals = newRefusals();
       const keys = Array.from({ length: REFUSALS_AT_MOST + 500 }, () => uuidv7());
@@ -94,7 +97,7 @@ for (const kind of databaseKinds) {
       t.equal(rows.find(({ key_id: keyId }) => keyId === keys[0])?.count, 2);
     });
 
-    await t.test('what cannot be written is dropped without an error', async (t) => {
+    await t.test('counts that cannot be written are dropped without an error', async (t) => {
       const account = await newAccount(database);
       const refusals = newRefusals();
       await database.db.execute(sql`alter table refusals rename to refusals_gone`);
@@ -108,7 +111,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'several processes count the same accounts and keys: none fails, nothing is lost',
+      'several processes count the same accounts concurrently without errors or lost counts',
       async (t) => {
         const accounts = await Promise.all(Array.from({ length: 20 }, () => newAccount(database)));
         dropped.length = 0;
@@ -116,7 +119,7 @@ for (const kind of databaseKinds) {
           Array.from({ length: 6 }, async (_, process) => {
             const refusals = newRefusals();
             for (let round = 0; round < 10; round += 1) {
-              // Each in an order of its own.
+              // Opposite orders, which could cause deadlocks.
               for (const accountId of process % 2 ? accounts : accounts.toReversed())
                 refusals.count({ accountId, keyId: null, ...spent });
               await refusals.flush();
