@@ -1,4 +1,4 @@
-/** What two transactions at once can do to an account: on a real Postgres, since the embedded one runs them in turn. */
+/** Concurrent transactions on an account. They need a real Postgres: the embedded one runs transactions one by one. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -21,7 +21,7 @@ let count = 0;
 const newAccount = () =>
   createAccount(db, { email: `user-${++count}@example.com`, passwordHash: 'old', plan: 'free' }, from);
 
-/** Whether a promise is still open after a while. */
+/** Whether a promise is still pending after 200 ms. */
 const waits = (promise: Promise<unknown>) =>
   Promise.race([
     promise.then(
@@ -32,7 +32,7 @@ const waits = (promise: Promise<unknown>) =>
   ]);
 
 t.test(
-  'a sign-in during a change of the password waits for it, and begins no session by the old one',
+  'a sign-in during a password change waits for it, and the old password starts no session',
   async (t) => {
     const account = await newAccount();
     let signIn: Promise<boolean> | undefined;
@@ -46,7 +46,7 @@ t.test(
   },
 );
 
-t.test('a change of the password during a sign-in waits for it, and ends its session', async (t) => {
+t.test('a password change during a sign-in waits for it, and ends the new session', async (t) => {
   const account = await newAccount();
   let change: Promise<unknown> | undefined;
   await db.transaction(async (tx) => {
@@ -58,7 +58,7 @@ t.test('a change of the password during a sign-in waits for it, and ends its ses
   t.strictSame(await listSessions(db, account.id), []);
 });
 
-t.test('a key that is made while its account is deleted is revoked with it', async (t) => {
+t.test('a key created while its account is being deleted is revoked with the account', async (t) => {
   const account = await newAccount();
   const key = {
     accountId: account.id,
@@ -82,7 +82,7 @@ t.test('a key that is made while its account is deleted is revoked with it', asy
   });
 });
 
-t.test('of many changes of the password at once from the same one, one is made', async (t) => {
+t.test('of many concurrent changes to the same password, exactly one succeeds', async (t) => {
   const account = await newAccount();
   const changes = await Promise.all(
     Array.from({ length: 20 }, (_, index) => updatePassword(db, account, `new ${index}`, from)),
@@ -92,7 +92,7 @@ t.test('of many changes of the password at once from the same one, one is made',
   t.equal((await findAccount(db, account.id))?.passwordHash, made?.passwordHash);
 });
 
-t.test('of many sign-ups with one email address at once, one is made', async (t) => {
+t.test('of many concurrent sign-ups with one email address, exactly one succeeds', async (t) => {
   const signUps = Array.from({ length: 20 }, (_, index) =>
     createAccount(
       db,

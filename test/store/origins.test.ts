@@ -26,7 +26,7 @@ onEachDatabase(t, {}, async (t, { client, database: { db } }) => {
 
   for (const analysed of [false, true]) {
     await t.test(
-      `listedOrigins: by the index, not by reading every key, ${analysed ? 'also' : 'before'} the tables are analysed`,
+      `listedOrigins uses the index and scans no keys, ${analysed ? 'after' : 'before'} the tables are analyzed`,
       async (t) => {
         if (analysed) await rowsOf(db, sql`analyze api_keys`);
         for (const count of [1, ORIGINS_AT_ONCE]) {
@@ -39,7 +39,7 @@ onEachDatabase(t, {}, async (t, { client, database: { db } }) => {
               await listedOrigins(tx, asked),
               new Set(asked.filter((origin) => origin.startsWith('https://a'))),
             );
-            t.equal(await reads(tx), 0, `${count} asked`);
+            t.equal(await reads(tx), 0, `${count} origins`);
           });
         }
       },

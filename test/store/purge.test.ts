@@ -21,7 +21,7 @@ const countOf = async (table: string) =>
   (await rowsOf<{ count: number }>(db, sql`select count(*)::int as count from ${sql.identifier(table)}`))[0]
     ?.count;
 
-t.test('the days on which an account has charges', async (t) => {
+t.test('chargeDaysOf lists the days on which an account has charges', async (t) => {
   await db.execute(sql`
     insert into requests (account_id, day, id, endpoint, meter, units, state, process, admitted_at)
     select ${account}::uuid, ledger_day(ledger_now()) + d, gen_random_uuid(), 'x', 'chat', 1, 'final', gen_random_uuid(), ledger_now()
@@ -32,11 +32,11 @@ t.test('the days on which an account has charges', async (t) => {
     days.map(({ day }) => (Date.parse(day) - Date.parse(today)) / 86_400_000),
     [0, 2, 5],
   );
-  t.same(await rowsOf(db, chargeDaysOf(uuidv7())), [], 'of an account without charges');
+  t.same(await rowsOf(db, chargeDaysOf(uuidv7())), [], 'an account without charges');
 });
 
-t.test('a batch that takes longer than a statement may is tried again with fewer rows', async (t) => {
-  // What large rows do: a statement that deletes more than 300 takes longer than the timeout of a second.
+t.test('a batch that exceeds the statement timeout is retried with fewer rows', async (t) => {
+  // Simulates large rows: a statement that deletes more than 300 rows exceeds the one-second timeout.
   await db.execute(sql`
     create function slow() returns trigger language plpgsql as $$
     begin

@@ -54,7 +54,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     return { account, secretId };
   }
 
-  /** Moves a session into the past. */
+  /** Moves the account's sessions into the past. */
   const age = (accountId: string, created: string, seen: string) =>
     db.execute(
       sql`update sessions set created_at = now() - ${created}::interval, last_seen_at = now() - ${seen}::interval where account_id = ${accountId}`,
@@ -70,7 +70,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     return rows[0]?.seconds ?? Number.NaN;
   }
 
-  t.test('a session is found by its secret id only', async (t) => {
+  t.test('a session is found only by its secret ID', async (t) => {
     const { account, secretId } = await newSession();
     t.match(await findSession(db, secretId), { accountId: account.id });
     t.equal(await findSession(db, `${secretId}x`), undefined);
@@ -87,7 +87,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.strictSame(await listSessions(db, account.id), []);
   });
 
-  t.test('a session ends 30 days after it began, however much it is used', async (t) => {
+  t.test('a session ends 30 days after it started, even if it is in use', async (t) => {
     const { account, secretId } = await newSession();
     await age(account.id, '29 days 23 hours 59 minutes', '1 minute');
     t.ok(await findSession(db, secretId));
@@ -95,17 +95,17 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.equal(await findSession(db, secretId), undefined);
   });
 
-  t.test('use is recorded once an hour, and keeps a session from going idle', async (t) => {
+  t.test('activity is recorded at most once an hour, and keeps a session from expiring', async (t) => {
     const { account, secretId } = await newSession();
     await age(account.id, '1 day', '59 minutes');
     await findSession(db, secretId);
-    t.ok((await seenSecondsAgo(t, account.id)) >= 59 * 60, 'not within the hour');
+    t.ok((await seenSecondsAgo(t, account.id)) >= 59 * 60, 'not recorded again within the hour');
     await age(account.id, '20 days', '6 days');
     await findSession(db, secretId);
-    t.ok((await seenSecondsAgo(t, account.id)) < 60, 'after it');
+    t.ok((await seenSecondsAgo(t, account.id)) < 60, 'recorded after the hour');
   });
 
-  t.test('signing in forgets sessions of the account that have ended, and no others', async (t) => {
+  t.test("a sign-in deletes only the account's expired sessions", async (t) => {
     const { account } = await newSession();
     await age(account.id, '31 days', '1 day');
     await createSession(db, account, 'a second one', from, { isNewDevice: false });
@@ -114,18 +114,15 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.equal(rows.length, 2);
   });
 
-  t.test(
-    'a sign-in that proved the old password begins no session once the password is changed',
-    async (t) => {
-      const { account, secretId } = await newSession();
-      t.ok(await updatePassword(db, account, 'new hash', from));
-      t.equal(await findSession(db, secretId), undefined, 'the change ends sessions');
-      t.equal(await createSession(db, account, 'too late', from, { isNewDevice: false }), false);
-      t.equal(await findSession(db, 'too late'), undefined);
-    },
-  );
+  t.test('a sign-in with the old password starts no session after a password change', async (t) => {
+    const { account, secretId } = await newSession();
+    t.ok(await updatePassword(db, account, 'new hash', from));
+    t.equal(await findSession(db, secretId), undefined, 'the password change ends all sessions');
+    t.equal(await createSession(db, account, 'too late', from, { isNewDevice: false }), false);
+    t.equal(await findSession(db, 'too late'), undefined);
+  });
 
-  t.test('nothing proved with an old password is done: email, password, deletion', async (t) => {
+  t.test('an outdated password cannot change the email or password, or delete the account', async (t) => {
     const account = await newAccount();
     t.ok(await updatePassword(db, account, 'new hash', from));
     t.equal(await updateEmail(db, account, 'elsewhere@example.com', from), undefined);
@@ -133,7 +130,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.equal(await deleteAccount(db, account), false);
   });
 
-  t.test('a deleted account has no session, begins none and changes no plan', async (t) => {
+  t.test('a deleted account has no sessions, cannot start one, and cannot change its plan', async (t) => {
     const { account } = await newSession();
     t.equal(await deleteAccount(db, account), true);
     t.equal((await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`)).length, 0);
@@ -142,34 +139,31 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.equal(await setPlan(db, account.id, 'plus', 'yearly', from), undefined);
   });
 
-  t.test(
-    'the owner sees where the account is signed in, newest first, and ends what is not theirs',
-    async (t) => {
-      const { account, secretId } = await newSession();
-      await age(account.id, '1 day', '2 hours');
-      await createSession(
-        db,
-        account,
-        'elsewhere',
-        { address: '2001:db8::1', userAgent: 'Firefox' },
-        { isNewDevice: false },
-      );
-      const [newest, oldest, ...more] = await listSessions(db, account.id);
-      t.match(newest, { address: '2001:db8::1', userAgent: 'Firefox' });
-      t.match(oldest, { address: '192.0.2.1', userAgent: 'curl/8' });
-      t.strictSame(more, []);
+  t.test("sessions are listed newest first, and only the account's owner can end one", async (t) => {
+    const { account, secretId } = await newSession();
+    await age(account.id, '1 day', '2 hours');
+    await createSession(
+      db,
+      account,
+      'elsewhere',
+      { address: '2001:db8::1', userAgent: 'Firefox' },
+      { isNewDevice: false },
+    );
+    const [newest, oldest, ...more] = await listSessions(db, account.id);
+    t.match(newest, { address: '2001:db8::1', userAgent: 'Firefox' });
+    t.match(oldest, { address: '192.0.2.1', userAgent: 'curl/8' });
+    t.strictSame(more, []);
 
-      const stranger = await newAccount();
-      const id = oldest?.id ?? '';
-      t.equal(await endListedSession(db, { accountId: stranger.id, id }, 'sessionEnded', from), false);
-      t.ok(await findSession(db, secretId));
-      t.equal(await endListedSession(db, { accountId: account.id, id }, 'sessionEnded', from), true);
-      t.equal(await endListedSession(db, { accountId: account.id, id }, 'sessionEnded', from), false);
-      t.equal(await findSession(db, secretId), undefined);
-    },
-  );
+    const stranger = await newAccount();
+    const id = oldest?.id ?? '';
+    t.equal(await endListedSession(db, { accountId: stranger.id, id }, 'sessionEnded', from), false);
+    t.ok(await findSession(db, secretId));
+    t.equal(await endListedSession(db, { accountId: account.id, id }, 'sessionEnded', from), true);
+    t.equal(await endListedSession(db, { accountId: account.id, id }, 'sessionEnded', from), false);
+    t.equal(await findSession(db, secretId), undefined);
+  });
 
-  t.test('of 500 sessions the one that was not used for longest ends when another begins', async (t) => {
+  t.test('with 500 sessions, a new one ends the least recently used one', async (t) => {
     const { account, secretId } = await newSession();
     await db.execute(sql`
       insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
@@ -184,11 +178,11 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     );
     t.equal(left.length, 500);
     t.notOk(left.some(({ userAgent }) => userAgent === '499'));
-    t.ok(await findSession(db, secretId), 'an older one that is used goes on');
+    t.ok(await findSession(db, secretId), 'an older session that is in use continues');
     t.ok(await findSession(db, `${secretId} again`));
   });
 
-  t.test('the time of a plan change moves with a change only', async (t) => {
+  t.test('planChangedAt changes only when the plan or billing period changes', async (t) => {
     const account = await newAccount();
     await db.execute(sql`update accounts set plan_changed_at = '2026-01-01' where id = ${account.id}`);
     const same = await setPlan(db, account.id, 'free', 'monthly', from);
