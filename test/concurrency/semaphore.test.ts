@@ -1,9 +1,8 @@
-// A few run at once, some wait in order, and whoever gives up takes no slot.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { Semaphore } from '../../src/concurrency/semaphore.ts';
 
-t.test('slots pass on in order, and one who gave up is left out', async (t) => {
+t.test('slots are granted in order, and an aborted waiter is skipped', async (t) => {
   const slots = new Semaphore(1, 3);
   const release = await slots.take();
   const begun: string[] = [];
@@ -25,7 +24,7 @@ t.test('slots pass on in order, and one who gave up is left out', async (t) => {
   t.equal(await slots.run(async () => 'free again'), 'free again');
 });
 
-t.test('a slot is free after a task that failed, and an aborted signal takes none', async (t) => {
+t.test('a failed task releases its slot, and an aborted signal takes none', async (t) => {
   const slots = new Semaphore(1);
   await t.rejects(
     slots.run(async () => {
@@ -46,7 +45,7 @@ t.test('a slot is free after a task that failed, and an aborted signal takes non
   t.same(order, [1, -1, 2, -2, 3, -3], 'one at a time');
 });
 
-t.test('a free slot can be taken at once, and a full semaphore gives none', async (t) => {
+t.test('tryTake returns a free slot immediately, and nothing if the semaphore is full', async (t) => {
   const slots = new Semaphore(1);
   const release = slots.tryTake();
   t.equal(slots.tryTake(), undefined);
