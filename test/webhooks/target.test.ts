@@ -1,4 +1,4 @@
-// Names of webhooks' hosts resolve only to public addresses. Contract section 17.
+// Webhook host names resolve only to public addresses. Contract section 17.
 import { createSocket } from 'node:dgram';
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
@@ -13,14 +13,14 @@ const lookUp = (host: string, all: boolean, resolver = new Resolver({ timeout: 1
     publicLookup(resolver)(host, { all }, (error, address) => resolve({ error, address }));
   });
 
-/** A name server that has one IPv4 address for every name, or does not answer. Returns a resolver that asks it. */
+/** Starts a name server that resolves every name to one IPv4 address, or never replies. Returns its resolver. */
 async function startNameServer(t: Pick<Test, 'teardown'>, address?: string): Promise<Resolver> {
   const server = createSocket('udp4').bind(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
   server.on('message', (query, { port }) => {
     if (address === undefined) return;
-    // RFC 1035: the header, the question as it was asked, and an answer to a question of type A.
+    // RFC 1035: the header, the question as received, and an answer if the question is of type A.
     const end = query.indexOf(0, 12) + 5;
     const isForIpv4 = query.readUInt16BE(end - 4) === 1;
     const header = Buffer.from([...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, isForIpv4 ? 1 : 0, 0, 0, 0, 0]);
@@ -47,7 +47,7 @@ async function startNameServer(t: Pick<Test, 'teardown'>, address?: string): Pro
 }
 
 for (const all of [true, false]) {
-  t.test(`a name that resolves to a private address is refused, all: ${all}`, async (t) => {
+  t.test(`a private address, or a name that resolves to one, is rejected, all: ${all}`, async (t) => {
     const resolver = await startNameServer(t, '10.0.0.1');
     t.type((await lookUp('internal.example.com', all, resolver)).error, PrivateTargetError);
     for (const host of ['10.0.0.1', '::ffff:127.0.0.1', 'fd00::1', '100.64.0.1', '::7f00:1', '4000::1']) {
@@ -56,7 +56,7 @@ for (const all of [true, false]) {
     }
   });
 
-  t.test(`a public address is found, all: ${all}`, async (t) => {
+  t.test(`a public address, or a name that resolves to one, is accepted, all: ${all}`, async (t) => {
     const resolver = await startNameServer(t, '192.88.98.1');
     t.same(
       (await lookUp('hooks.example.com', all, resolver)).address,
@@ -67,13 +67,13 @@ for (const all of [true, false]) {
     t.same(address, all ? [{ address: '192.88.98.1', family: 4 }] : '192.88.98.1');
   });
 
-  t.test(`a name that does not exist fails as usual, all: ${all}`, async (t) => {
+  t.test(`an unknown name fails with the usual DNS error, all: ${all}`, async (t) => {
     const { error } = await lookUp('nowhere.invalid', all);
     t.match(error, { code: /^(ENOTFOUND|EAI_AGAIN)$/ });
   });
 }
 
-t.test('a name server that does not answer holds up no other look-up', async (t) => {
+t.test('an unresponsive name server does not delay other lookups', async (t) => {
   const resolver = await startNameServer(t);
   let ended = 0;
   const hanging = Array.from({ length: 50 }, async (_, n) => {
@@ -82,6 +82,6 @@ t.test('a name server that does not answer holds up no other look-up', async (t)
     return error;
   });
   await lookup('localhost');
-  t.equal(ended, 0, 'another one is answered first');
+  t.equal(ended, 0, 'the other lookup finishes first');
   for (const error of await Promise.all(hanging)) t.match(error, { code: 'EAI_AGAIN' });
 });
