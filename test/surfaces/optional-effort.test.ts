@@ -1,4 +1,4 @@
-// Efforts that a model rejects: contract section 14.
+// Reasoning efforts that a model rejects. Contract section 14.
 import t from 'tap';
 import { optionalEffort } from '../../src/surfaces/optional-effort.ts';
 import type { Body } from '../support/http.ts';
@@ -24,7 +24,7 @@ const signatures = ({ body }: WireCall): unknown[] =>
     Array.isArray(content) ? content.flatMap(({ signature }: Body) => signature ?? []) : [],
   );
 
-t.test('a request that is wrong in another way leaves the effort of everyone as it is', async (t) => {
+t.test('an upstream error unrelated to effort does not disable effort for any account', async (t) => {
   const { calls, env } = await startVendors(t, (kind, call) =>
     kind === 'anthropic' && signatures(call).includes('forged')
       ? anthropicError('messages.1.content.0: Invalid `signature` in `thinking` block')
@@ -44,7 +44,7 @@ t.test('a request that is wrong in another way leaves the effort of everyone as 
       const { key } = attacker;
       t.equal((await client.post('/responses', { ...asked, input: forged, stream }, { key })).status, 400);
     }
-    t.same(effortsIn(calls.anthropic), ['high', 'high'], 'it is not asked again');
+    t.same(effortsIn(calls.anthropic), ['high', 'high'], 'the request is not retried');
     for (const { key } of [other, attacker])
       t.equal((await client.post('/responses', { ...asked, input: 'Hi' }, { key })).status, 200);
     t.same(effortsIn(calls.anthropic), ['high', 'high']);
@@ -62,7 +62,7 @@ const refusals: Record<Vendor, string[]> = {
 
 for (const [kind, messages] of Object.entries(refusals) as [Vendor, string[]][])
   for (const message of messages)
-    t.test(`${kind}: "${message}" is remembered for the account and the effort alone`, async (t) => {
+    t.test(`${kind}: "${message}" is remembered only for that account and effort`, async (t) => {
       const { calls, env } = await startVendors(t, (_, call) => {
         if (effortIn(call) === undefined) return answerOf(kind, call);
         return kind === 'anthropic' ? anthropicError(message) : openaiError(message, 'reasoning.effort');
@@ -83,8 +83,12 @@ for (const [kind, messages] of Object.entries(refusals) as [Vendor, string[]][])
           const answer = await client.post(path, { model: kind, stream, ...body }, { key });
           t.equal(answer.status, 200, `${path}: ${answer.text}`);
           const last = calls[kind].at(-1)?.body;
-          t.notOk('reasoning' in last || 'thinking' in last || 'include' in last, 'nothing is left of it');
-          if (path === '/messages') t.ok(last.output_config?.format ?? last.text?.format, 'the format stays');
+          t.notOk(
+            'reasoning' in last || 'thinking' in last || 'include' in last,
+            'the upstream request has no reasoning fields',
+          );
+          if (path === '/messages')
+            t.ok(last.output_config?.format ?? last.text?.format, 'the format is kept');
           return effortsIn(calls[kind]);
         };
         for (const [path, effort] of [
@@ -93,13 +97,13 @@ for (const [kind, messages] of Object.entries(refusals) as [Vendor, string[]][])
         ] as const) {
           t.same(await ask(first.key, path, effort, false), [effort, undefined]);
           t.same(await ask(first.key, path, effort, true), [undefined], 'remembered');
-          t.same(await ask(second.key, path, effort, true), [effort, undefined], 'not for others');
+          t.same(await ask(second.key, path, effort, true), [effort, undefined], 'not for other accounts');
         }
         t.same(await ask(first.key, '/responses', 'medium', false), ['medium', undefined], 'another effort');
       });
     });
 
-t.test('an effort is left out for ten minutes, and only if the request succeeds without it', async (t) => {
+t.test('an effort is omitted for ten minutes, and only if the request succeeds without it', async (t) => {
   let isDown = true;
   const { calls, url } = await wireServer(t, ({ body }) => {
     if (body.reasoning_effort !== undefined)
@@ -118,7 +122,7 @@ t.test('an effort is left out for ten minutes, and only if the request succeeds 
   t.same(efforts(), ['high', undefined]);
   isDown = false;
   await ask();
-  t.same(efforts(), ['high', undefined], 'the failure taught nothing');
+  t.same(efforts(), ['high', undefined], 'a failed retry is not remembered');
   now = 10 * 60_000 - 1;
   await ask();
   t.same(efforts(), [undefined]);
@@ -127,7 +131,7 @@ t.test('an effort is left out for ten minutes, and only if the request succeeds 
   t.same(efforts(), ['high', undefined]);
 });
 
-t.test('an effort that a model does not know becomes the highest that it knows', async (t) => {
+t.test('an effort that a model does not support becomes the highest supported one', async (t) => {
   const { calls, env } = await startVendors(t, (kind, call) => {
     const effort = effortIn(call);
     if (kind === 'openai-responses' && effort === 'max')
@@ -151,6 +155,6 @@ t.test('an effort that a model does not know becomes the highest that it knows',
     };
     t.same(await ask('openai-responses'), ['max', 'high']);
     t.same(await ask('openai-responses'), ['high'], 'remembered');
-    t.same(await ask('anthropic'), ['max'], 'a model that knows it gets it');
+    t.same(await ask('anthropic'), ['max'], 'a model that supports the effort receives it');
   });
 });

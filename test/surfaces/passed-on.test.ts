@@ -1,4 +1,4 @@
-// What reaches an upstream of the client's own API, and what must not. Contract sections 7, 14, and 15.
+// Which fields an upstream with the same API as the client receives. Contract sections 7, 14, and 15.
 import t from 'tap';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -21,44 +21,44 @@ const data = 'JVBERi0xLjQ=';
 const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } };
 const plain = { type: 'text', media_type: 'text/plain', data: 'x' };
 
-/** Where a request to the Messages API can name a URL or a stored file. */
+/** Places where a Messages API request can name a URL or a stored file. */
 const inMessages: Record<string, object> = {
-  'an image of the user': { messages: [user([image])] },
-  'an image of the assistant': { messages: [user('x'), assistant([image, text])] },
-  'an image of the system': { system: [image, text], messages: [user('x')] },
-  'an image in a message of the system': {
+  'an image in a user message': { messages: [user([image])] },
+  'an image in an assistant message': { messages: [user('x'), assistant([image, text])] },
+  'an image in the system prompt': { system: [image, text], messages: [user('x')] },
+  'an image in a system message': {
     messages: [user('x'), { role: 'system', content: [image, text] }, user('x')],
   },
-  'an image in a result': { messages: [user('x'), assistant([call]), user([result([image])])] },
-  "an image in a result in the assistant's turn": {
+  'an image in a tool result': { messages: [user('x'), assistant([call]), user([result([image])])] },
+  'an image in a tool result in an assistant message': {
     messages: [user('x'), assistant([call, result([image])]), user([result('x')])],
   },
   'an image in a document': {
     messages: [user([{ type: 'document', source: { type: 'content', content: [image] } }])],
   },
   'a document by URL': { messages: [user([{ type: 'document', source: { type: 'url', url } }])] },
-  'a document by URL of the assistant': {
+  'a document by URL in an assistant message': {
     messages: [user('x'), assistant([{ type: 'document', source: { type: 'url', url } }, text])],
   },
-  'the URL beside a text': { messages: [user([{ type: 'document', source: { ...plain, url } }])] },
-  'the URL beside data': { messages: [user([{ ...pdf, source: { ...pdf.source, url } }])] },
-  'a member of a block': { messages: [user([{ ...text, image_url: url }])] },
-  'a member of a result': {
+  'a URL next to text': { messages: [user([{ type: 'document', source: { ...plain, url } }])] },
+  'a URL next to data': { messages: [user([{ ...pdf, source: { ...pdf.source, url } }])] },
+  'an extra field in a content block': { messages: [user([{ ...text, image_url: url }])] },
+  'an extra field in a tool result': {
     messages: [user('x'), assistant([call]), user([result('x', { content_url: url })])],
   },
-  'a member of a tool': {
+  'an extra field in a tool': {
     messages: [user('x')],
     tools: [{ name: 'f', input_schema: { type: 'object' }, server_url: url }],
   },
   'a stored image': { messages: [user([stored('image')])] },
-  'a stored image of the assistant': { messages: [user('x'), assistant([stored('image'), text])] },
-  'a stored document in a result': {
+  'a stored image in an assistant message': { messages: [user('x'), assistant([stored('image'), text])] },
+  'a stored document in a tool result': {
     messages: [user('x'), assistant([call]), user([result([stored('document')])])],
   },
-  "a stored document in a result in the assistant's turn": {
+  'a stored document in a tool result in an assistant message': {
     messages: [user('x'), assistant([call, result([stored('document')])]), user([result('x')])],
   },
-  'a stored file beside data': {
+  'a stored file next to data': {
     messages: [user([{ ...pdf, source: { ...pdf.source, file_id: 'file_of_the_operator' } }])],
   },
 };
@@ -75,20 +75,20 @@ const wrapped = (part: object) => [
   { role: 'system', content: [part] },
 ];
 
-/** The same for the Responses API. */
+/** The same for the Responses API. The test checks these names for "output" and "call". */
 const inResponses: Record<string, object[]> = {
-  'a URL beside the data of a file': wrapped({ ...file, file_url: url }),
-  'the ID of a stored file beside its data': wrapped({ ...file, file_id: 'file_of_the_operator' }),
-  'the ID of a stored image beside its URL': wrapped({ ...picture, file_id: 'file_of_the_operator' }),
-  'the URL of an image': wrapped({ ...picture, image_url: url }),
-  'a member of a part': wrapped({ type: 'input_text', text: 'x', image_url: url }),
-  'a URL beside the data of a file in an output': [called, output([{ ...file, file_url: url }])],
+  'a URL next to file data': wrapped({ ...file, file_url: url }),
+  'a stored file ID next to file data': wrapped({ ...file, file_id: 'file_of_the_operator' }),
+  'a stored file ID next to an image URL': wrapped({ ...picture, file_id: 'file_of_the_operator' }),
+  'an image URL': wrapped({ ...picture, image_url: url }),
+  'an extra field in a content part': wrapped({ type: 'input_text', text: 'x', image_url: url }),
+  'a URL next to file data in an output': [called, output([{ ...file, file_url: url }])],
   'a stored file in an output': [called, output([{ ...file, file_id: 'file_of_the_operator' }])],
-  'a member of an output': [called, output('x', { file_url: url })],
-  'a member of a call': [{ ...called, server_url: url }, output('x')],
+  'an extra field in an output': [called, output('x', { file_url: url })],
+  'an extra field in a call': [{ ...called, server_url: url }, output('x')],
 };
 
-t.test('no private URL and no file of the operator reaches an upstream, wherever it is named', async (t) => {
+t.test("private URLs and the operator's stored files never reach an upstream", async (t) => {
   const { calls, env } = await startVendors(t, (kind, sent) =>
     sent.path.endsWith('/count_tokens') ? { body: { input_tokens: 1 } } : answerOf(kind, sent),
   );
@@ -116,7 +116,7 @@ t.test('no private URL and no file of the operator reaches an upstream, wherever
       }
     }
     const before = await used();
-    for (const where of ['an image of the user', 'an image in a result', 'an image in a document'])
+    for (const where of ['an image in a user message', 'an image in a tool result', 'an image in a document'])
       t.match(
         await client.post('/messages', { model: 'anthropic', max_tokens: 10, ...inMessages[where] }, { key }),
         { status: 400, body: { error: { code: 'invalidRequest' } } },
@@ -134,7 +134,7 @@ t.test('no private URL and no file of the operator reaches an upstream, wherever
   });
 });
 
-t.test('texts, arguments, and schemas are free to name any URL', async (t) => {
+t.test('text, arguments, and schemas may contain any URL', async (t) => {
   const { calls, env } = await startVendors(t);
   onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -175,48 +175,51 @@ t.test('texts, arguments, and schemas are free to name any URL', async (t) => {
   });
 });
 
-t.test('tools that the client runs, references to tools, and no empty turns reach Anthropic', async (t) => {
-  const { calls, env } = await startVendors(t);
-  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
-    const { key } = await client.createKey(await client.signUp());
-    const typed = [
-      { type: 'bash_20250124', name: 'bash' },
-      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 1000 },
-      { type: 'memory_20250818', name: 'memory' },
-      { type: 'computer_20250124', name: 'computer', display_width_px: 800, display_height_px: 600 },
-    ];
-    const custom = { name: 'f', input_schema: { type: 'object' } };
-    const hosted = [
-      { type: 'web_search_20250305', name: 'web_search' },
-      { type: 'web_fetch_20250910', name: 'web_fetch' },
-      { type: 'code_execution_20250825', name: 'code_execution' },
-      { type: 'mcp_toolset', mcp_server_name: 'x' },
-    ];
-    const reference = { type: 'tool_reference', tool_name: 'f' };
-    const said = [user('x'), assistant([call]), user([result([reference])])];
-    const blank = [user(''), assistant([{ type: 'text', text: ' ' }])];
-    const asked = {
-      max_tokens: 10,
-      messages: [...said.slice(0, 1), ...blank, ...said.slice(1)],
-      tools: [...typed, ...hosted, custom],
-      tool_choice: { type: 'tool', name: 'bash' },
-    };
-    const answer = await client.post('/messages', { model: 'anthropic', ...asked }, { key });
-    t.equal(answer.status, 200, answer.text);
-    const { messages, tool_choice, tools } = calls.anthropic.at(-1)?.body ?? {};
-    t.same(tools, [...typed, custom]);
-    t.same(tool_choice, asked.tool_choice);
-    t.same(messages, said);
+t.test(
+  'client tools and tool references reach Anthropic; hosted tools and blank messages do not',
+  async (t) => {
+    const { calls, env } = await startVendors(t);
+    onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
+      const { key } = await client.createKey(await client.signUp());
+      const typed = [
+        { type: 'bash_20250124', name: 'bash' },
+        { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 1000 },
+        { type: 'memory_20250818', name: 'memory' },
+        { type: 'computer_20250124', name: 'computer', display_width_px: 800, display_height_px: 600 },
+      ];
+      const custom = { name: 'f', input_schema: { type: 'object' } };
+      const hosted = [
+        { type: 'web_search_20250305', name: 'web_search' },
+        { type: 'web_fetch_20250910', name: 'web_fetch' },
+        { type: 'code_execution_20250825', name: 'code_execution' },
+        { type: 'mcp_toolset', mcp_server_name: 'x' },
+      ];
+      const reference = { type: 'tool_reference', tool_name: 'f' };
+      const said = [user('x'), assistant([call]), user([result([reference])])];
+      const blank = [user(''), assistant([{ type: 'text', text: ' ' }])];
+      const asked = {
+        max_tokens: 10,
+        messages: [...said.slice(0, 1), ...blank, ...said.slice(1)],
+        tools: [...typed, ...hosted, custom],
+        tool_choice: { type: 'tool', name: 'bash' },
+      };
+      const answer = await client.post('/messages', { model: 'anthropic', ...asked }, { key });
+      t.equal(answer.status, 200, answer.text);
+      const { messages, tool_choice, tools } = calls.anthropic.at(-1)?.body ?? {};
+      t.same(tools, [...typed, custom]);
+      t.same(tool_choice, asked.tool_choice);
+      t.same(messages, said);
 
-    t.equal((await client.post('/messages', { model: 'openai-responses', ...asked }, { key })).status, 200);
-    const other = calls['openai-responses'].at(-1)?.body;
-    t.match(other.tools, [{ name: 'f' }]);
-    t.equal(other.tools.length, 1);
-    t.match(other.input.at(-1), { type: 'function_call_output', output: 'f' });
-  });
-});
+      t.equal((await client.post('/messages', { model: 'openai-responses', ...asked }, { key })).status, 200);
+      const other = calls['openai-responses'].at(-1)?.body;
+      t.match(other.tools, [{ name: 'f' }]);
+      t.equal(other.tools.length, 1);
+      t.match(other.input.at(-1), { type: 'function_call_output', output: 'f' });
+    });
+  },
+);
 
-t.test('results of searches reach models, and blocks of tools that ran elsewhere are left out', async (t) => {
+t.test('search results reach the model, and blocks from tools that ran elsewhere are dropped', async (t) => {
   const { calls, env } = await startVendors(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -245,7 +248,7 @@ t.test('results of searches reach models, and blocks of tools that ran elsewhere
   });
 });
 
-t.test('IDs of calls and names of tools are made such that the model server accepts them', async (t) => {
+t.test('call IDs and tool names are rewritten to a form that the upstream accepts', async (t) => {
   const { calls, env } = await startVendors(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -278,7 +281,7 @@ t.test('IDs of calls and names of tools are made such that the model server acce
   });
 });
 
-t.test('a PDF document of a client of the Messages API reaches models that can read it', async (t) => {
+t.test('a PDF document in a Messages API request reaches the model', async (t) => {
   const { calls, env } = await startVendors(t, (kind, sent) =>
     sent.path.endsWith('/count_tokens') ? { body: { input_tokens: 1600 } } : answerOf(kind, sent),
   );
@@ -295,7 +298,7 @@ t.test('a PDF document of a client of the Messages API reaches models that can r
     const post = (path: string, fields: object) => client.post(path, { messages, ...fields }, { key });
 
     t.equal((await post('/messages', { model: 'anthropic', max_tokens: 10 })).status, 200);
-    t.same(calls.anthropic.at(-1)?.body.messages, messages, 'as it was sent');
+    t.same(calls.anthropic.at(-1)?.body.messages, messages, 'unchanged');
     t.same((await post('/messages/count_tokens', { model: 'anthropic' })).body, { input_tokens: 1600 });
     t.same(calls.anthropic.at(-1)?.body.messages, messages);
 
@@ -322,66 +325,63 @@ t.test('a PDF document of a client of the Messages API reaches models that can r
   });
 });
 
-t.test(
-  'tools of a namespace are offered without those that the upstream would run, and told apart',
-  async (t) => {
-    const show = { type: 'function', name: 'show', parameters: { type: 'object' } };
-    const space = (name: string, ...tools: object[]) => ({
-      type: 'namespace',
-      name,
-      description: 'Shows.',
-      tools,
-    });
-    const items = ['maps', 'charts'].map((namespace, index) => ({
-      ...{ type: 'function_call', status: 'completed', call_id: `call_${index}`, name: 'show', namespace },
-      arguments: `{"index":${index}}`,
-    }));
-    const response = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', output: items };
-    const stream = eventText([
-      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
-      ...items.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })),
-      { type: 'response.completed', response },
-    ]);
-    const { calls, env } = await startVendors(t, (_, { body }) => ({
-      body: body.stream ? stream : response,
-    }));
-    onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
-      const { key } = await client.createKey(await client.signUp());
-      const asked = {
-        ...{ model: 'openai-responses', input: 'Go' },
-        tools: [
-          space('maps', show, { type: 'web_search', name: 'web_search' }, { type: 'mcp', server_url: url }),
-          space('charts', show, show),
-          space('hosted', { type: 'web_search', name: 'web_search' }),
-        ],
-      };
-      const offered = [space('maps', show), space('charts', show)];
-      for (const stream of [false, true]) {
-        const answer = await client.post('/responses', { ...asked, stream }, { key });
-        t.equal(answer.status, 200, answer.text);
-        const whole = stream ? answer.body.at(-1).data.response : answer.body;
-        t.match(
-          whole.output,
-          items.map(({ status: _, ...item }) => item),
-        );
-        t.same(whole.tools, offered, 'the answer says what the model was offered');
-        t.same(calls['openai-responses'].at(-1)?.body.tools, offered);
-        const again = await client.post(
-          '/responses',
-          { ...asked, input: [user('Go'), ...whole.output] },
-          { key },
-        );
-        t.equal(again.status, 200);
-        t.match(
-          calls['openai-responses'].at(-1)?.body.input.slice(1),
-          items.map(({ name, namespace }) => ({ name, namespace })),
-        );
-      }
-    });
-  },
-);
+t.test('namespaced tools are sent without hosted tools, and calls keep their namespace', async (t) => {
+  const show = { type: 'function', name: 'show', parameters: { type: 'object' } };
+  const space = (name: string, ...tools: object[]) => ({
+    type: 'namespace',
+    name,
+    description: 'Shows.',
+    tools,
+  });
+  const items = ['maps', 'charts'].map((namespace, index) => ({
+    ...{ type: 'function_call', status: 'completed', call_id: `call_${index}`, name: 'show', namespace },
+    arguments: `{"index":${index}}`,
+  }));
+  const response = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', output: items };
+  const stream = eventText([
+    { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+    ...items.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })),
+    { type: 'response.completed', response },
+  ]);
+  const { calls, env } = await startVendors(t, (_, { body }) => ({
+    body: body.stream ? stream : response,
+  }));
+  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const asked = {
+      ...{ model: 'openai-responses', input: 'Go' },
+      tools: [
+        space('maps', show, { type: 'web_search', name: 'web_search' }, { type: 'mcp', server_url: url }),
+        space('charts', show, show),
+        space('hosted', { type: 'web_search', name: 'web_search' }),
+      ],
+    };
+    const offered = [space('maps', show), space('charts', show)];
+    for (const stream of [false, true]) {
+      const answer = await client.post('/responses', { ...asked, stream }, { key });
+      t.equal(answer.status, 200, answer.text);
+      const whole = stream ? answer.body.at(-1).data.response : answer.body;
+      t.match(
+        whole.output,
+        items.map(({ status: _, ...item }) => item),
+      );
+      t.same(whole.tools, offered, 'the response lists the tools that the model received');
+      t.same(calls['openai-responses'].at(-1)?.body.tools, offered);
+      const again = await client.post(
+        '/responses',
+        { ...asked, input: [user('Go'), ...whole.output] },
+        { key },
+      );
+      t.equal(again.status, 200);
+      t.match(
+        calls['openai-responses'].at(-1)?.body.input.slice(1),
+        items.map(({ name, namespace }) => ({ name, namespace })),
+      );
+    }
+  });
+});
 
-t.test('allowed_tools: a choice among some of the tools', async (t) => {
+t.test('allowed_tools limits the choice to some of the tools', async (t) => {
   const { calls, env } = await startVendors(t);
   onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());

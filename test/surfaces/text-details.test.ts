@@ -1,5 +1,5 @@
-// What a model says of its texts and of its end reaches clients of its own API as it said it, whole and streamed, and clients
-// of other APIs as far as they can say it. Contract sections 14 and 15.
+// Citations, annotations, log probabilities, and stop reasons reach clients of the model's API unchanged, streamed or
+// not. Clients of other APIs receive the parts that their API can express. Contract sections 14 and 15.
 import t, { type Test } from 'tap';
 import { type DialectKind, dialectKinds } from '../../src/upstreams/schema.ts';
 import { eventsOf } from '../support/event-reader.ts';
@@ -29,7 +29,7 @@ const texts = [
 const cacheCreation = { ephemeral_5m_input_tokens: 15, ephemeral_1h_input_tokens: 5 };
 const messageUsage = { ...anthropicMessage.usage, cache_creation: cacheCreation };
 
-/** A message with this end, and its stream. */
+/** A message with this stop reason, whole and as a stream. */
 function anthropicAnswer(end: object) {
   const events = [
     {
@@ -38,7 +38,7 @@ function anthropicAnswer(end: object) {
     },
     ...texts.flatMap(({ citations = [], text }, index) => [
       { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
-      // Before the text of their block, as the first citation may be.
+      // The first citation may precede the text of its block.
       ...citations.slice(0, 1).map((citation) => ({
         ...{ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation } },
       })),
@@ -85,7 +85,7 @@ const responseEvents = eventText([
         ...{ type: 'response.output_text.delta', output_index: index, content_index: 0 },
         ...{ delta: one.token, logprobs: [one] },
       })),
-      // The last one comes only with the whole item.
+      // The last annotation arrives only with the complete item.
       ...annotations.slice(0, 1).map((annotation, place) => ({
         ...{ type: 'response.output_text.annotation.added', output_index: index, content_index: 0 },
         ...{ annotation_index: place, annotation },
@@ -96,7 +96,7 @@ const responseEvents = eventText([
   { type: 'response.completed', response },
 ]);
 
-/** As chat completions say it: positions count from the beginning of the content. */
+/** The citation in chat completions: positions count from the start of the content. */
 const inChat = (start: number, end: number) => ({
   type: 'url_citation',
   url_citation: { ...{ start_index: start, end_index: end }, ...{ url: link(0, 0).url, title: 'Weather' } },
@@ -159,7 +159,7 @@ async function startModels(t: Test) {
   return { env, lastBody: (name: Name): Body => calls[name]?.at(-1)?.body };
 }
 
-/** A client's message of a stream: each delta goes where it says. */
+/** Assembles a message from a stream as a client does: each delta extends the block that it names. */
 function assembledMessage(text: string): Body {
   const content: Body[] = [];
   let end: Body = {};
@@ -181,7 +181,7 @@ async function bothWays(client: Client, key: string, body: object, read: (text: 
 }
 
 t.test(
-  "Anthropic's clients get texts, citations, ends, and cached tokens as its models say them",
+  'Messages API clients receive text, citations, stop reasons, and cached tokens from Anthropic models unchanged',
   async (t) => {
     const { env } = await startModels(t);
     onEachDatabase(t, env, async (t, { client }) => {
@@ -205,7 +205,7 @@ t.test(
   },
 );
 
-t.test('on other surfaces, they are one text', async (t) => {
+t.test("Anthropic's text blocks become one text on other surfaces", async (t) => {
   const { env } = await startModels(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -225,7 +225,7 @@ t.test('on other surfaces, they are one text', async (t) => {
 
 const wanted = { include: ['message.output_text.logprobs'], top_logprobs: 1 };
 
-t.test("OpenAI's clients get annotations and log probabilities of texts", async (t) => {
+t.test('Responses API clients receive annotations and log probabilities from OpenAI models', async (t) => {
   const { env, lastBody } = await startModels(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -240,7 +240,7 @@ t.test("OpenAI's clients get annotations and log probabilities of texts", async 
     ] as const) {
       const body = { model, input: 'Go', store: false, ...wanted };
       const { body: whole } = await client.post('/responses', body, { key });
-      t.same(parts(whole.output), expected, `${model}, whole`);
+      t.same(parts(whole.output), expected, `${model}, not streamed`);
       t.match(
         lastBody(model),
         model === 'openai' ? { logprobs: true, top_logprobs: 1 } : { ...wanted, store: false },
@@ -262,7 +262,7 @@ t.test("OpenAI's clients get annotations and log probabilities of texts", async 
   });
 });
 
-t.test('chat completions have them for the whole message', async (t) => {
+t.test('chat completions contain annotations and log probabilities for the whole message', async (t) => {
   const { env, lastBody } = await startModels(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());

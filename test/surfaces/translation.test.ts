@@ -1,17 +1,17 @@
-// Random conversations, said in the language of each surface, reach an upstream of each API as the same messages, tools, and
-// options, and random answers of an upstream of each API are the same on each surface, whole and streamed.
+// Random conversations in the format of each surface reach an upstream of each API as the same messages, tools, and
+// options. Random replies from an upstream of each API are the same on each surface, streamed or not.
 //
-// What cannot be said, and is therefore not generated:
-// - Chat completions: images and documents in the result of a tool, and the order of thoughts, texts, and calls in a turn (see
-//   `turns.test.ts`), which clients of the Responses and Messages APIs lose only with an upstream of this API; thoughts of which
-//   only some are sealed, and whether a tool failed, which they lose with every upstream that does not speak theirs.
+// The tests do not generate anything that an API cannot express:
+// - Chat completions: images and documents in a tool result, and the order of thoughts, texts, and calls in a turn (see
+//   `turns.test.ts`). Clients of the Responses and Messages APIs lose these only with a chat completions upstream. A
+//   mix of signed and unsigned thoughts, and whether a tool failed: these are lost with every upstream of another API.
 // - Responses: a stop sequence.
-// - Messages: what the system says after the beginning, for most models; it becomes part of what the user says. Arguments of a
-//   tool call that are not a JSON object, a refusal apart from text, text without a visible character, the name of a schema,
-//   and whether it is strict. The efforts `none` and `minimal` have no equal there. OpenAI's annotations and log
-//   probabilities, as Anthropic's citations have no equal elsewhere (see `text-details.test.ts`).
-// - Responses and Messages, as upstreams: reasoning that another model wrote, or without its signature.
-// - `allowed_tools` of chat completions, elsewhere.
+// - Messages: later system messages, which become part of a user message for most models. Tool call arguments that are
+//   not a JSON object, a refusal separate from text, text without a visible character, the name of a schema, and
+//   whether it is strict. The efforts `none` and `minimal`. OpenAI's annotations and log probabilities, just as
+//   Anthropic's citations have no equivalent elsewhere (see `text-details.test.ts`).
+// - Responses and Messages upstreams: reasoning from another model, or without a signature.
+// - APIs other than chat completions: its `allowed_tools`.
 import fc from 'fast-check';
 import t from 'tap';
 import { checkNamedSources, checkSaidSources } from '../../src/domain/named-sources.ts';
@@ -75,7 +75,7 @@ const broken = (why: string, text = '') => new Error(`${why} ${text}`);
 
 type Said = { input: CompletionInput; said?: SaidRequest };
 
-/** What clients of each API say, in chat completions, and as it may pass through. */
+/** A conversation in the format of each surface: converted to chat completions, and in its pass-through form. */
 const surfaces: Record<string, (talk: Talk, options: Options) => Said> = {
   completions: (talk, options) => ({
     input: {
@@ -95,14 +95,14 @@ const surfaces: Record<string, (talk: Talk, options: Options) => Said> = {
   },
 };
 
-/** The parts of results that are not text. */
+/** The parts of tool results that are not text. */
 const filesIn = (results: unknown[]): unknown[] =>
   results
     .filter((result) => Array.isArray(result))
     .flat()
     .filter(({ type }: Body) => type !== 'text' && type !== 'input_text');
 
-/** What an upstream of each API reads in a body, in chat completions. */
+/** Reads the request body for an upstream of each API, as chat completions. */
 const upstreams = {
   openai: {
     read: (body: JsonObject) => body,
@@ -142,7 +142,7 @@ const kinds = Object.keys(upstreams) as (keyof typeof upstreams)[];
 
 for (const [surface, translate] of Object.entries(surfaces))
   for (const kind of kinds)
-    t.test(`what clients of ${surface} say reaches upstreams of kind ${kind}`, async (t) => {
+    t.test(`conversations from ${surface} clients reach ${kind} upstreams`, async (t) => {
       fc.assert(
         fc.property(talk, options, (any, asking) => {
           const given = surface === 'completions' ? inWordsOfCompletions(any) : any;
@@ -180,7 +180,7 @@ function streamed(writer: SurfaceWriter, chunks: readonly CompletionChunk[]): Se
 const itemsIn = (events: readonly ServerEvent[]): Body[] =>
   events.flatMap(({ data }) => (data.type === 'response.output_item.done' ? [data.item] : []));
 
-/** What an upstream of each API answers. */
+/** Replies from an upstream of each API. */
 const answers: Record<
   keyof typeof upstreams,
   {
@@ -196,7 +196,7 @@ const answers: Record<
     events: (chunks) => streamed(responseWriter(response), chunks).map(({ data }) => data),
   },
   anthropic: {
-    // It signs what it thinks.
+    // Anthropic signs all its reasoning.
     canThink: ({ seal }) => seal?.format === MESSAGES_FORMAT,
     whole: (given) => wholeMessage(message, blocksOf(completionOf(given)), tokens),
     events: (chunks) => streamed(messagesWriter(message, 5), chunks).map(({ data }) => data),
@@ -208,7 +208,7 @@ const input = { model: MODEL, messages: [] } as CompletionInput;
 function chunksFrom(kind: keyof typeof upstreams, events: readonly Body[]): CompletionChunk[] {
   const reader = dialects[kind].events(broken);
   const chunks = new ChunkReader(input, broken);
-  // Reading changes what was read.
+  // The reader modifies its input, so each event is copied first.
   const read = events.flatMap((event) =>
     reader.read({ data: JSON.stringify(event), event: undefined, id: undefined }),
   );
@@ -216,7 +216,7 @@ function chunksFrom(kind: keyof typeof upstreams, events: readonly Body[]): Comp
 }
 
 for (const kind of kinds)
-  t.test(`answers of upstreams of kind ${kind} are the same on every surface`, async (t) => {
+  t.test(`replies from ${kind} upstreams are the same on every surface`, async (t) => {
     fc.assert(
       fc.property(answer, fc.integer({ min: 1, max: 7 }), fc.boolean(), (any, size, isInterleaved) => {
         const given = { ...any, thoughts: any.thoughts.filter(answers[kind].canThink) };

@@ -1,4 +1,4 @@
-// The order of reasoning, texts, and calls, in answers and when they come back in the next request. Contract section 14.
+// The order of reasoning, text, and calls in replies, and when the next request sends them back. Contract section 14.
 import t from 'tap';
 import { eventsOf } from '../support/event-reader.ts';
 import type { Body } from '../support/http.ts';
@@ -34,7 +34,7 @@ const cases: Record<string, [items: object[], turns: object[]]> = {
       turn('user', text('And?')),
     ],
   ],
-  'reasoning between two calls belongs to their turn': [
+  'reasoning between two calls belongs to the same turn': [
     [user('Go'), thinks('R'), calls('c1'), thinks('S'), calls('c2'), ...results('c1', 'c2'), says('B')],
     [
       turn('user', text('Go')),
@@ -53,7 +53,7 @@ const cases: Record<string, [items: object[], turns: object[]]> = {
       turn('user', text('And?')),
     ],
   ],
-  'text after a call belongs to its turn': [
+  'text after a call belongs to the same turn': [
     [user('Go'), says('A'), calls('c1'), thinks('R'), says('B'), calls('c2'), ...results('c1', 'c2')],
     [
       turn('user', text('Go')),
@@ -63,7 +63,7 @@ const cases: Record<string, [items: object[], turns: object[]]> = {
   ],
 };
 
-t.test('reasoning, texts, and calls stay in their turn', async (t) => {
+t.test('reasoning, text, and calls stay in their turn', async (t) => {
   const { calls: sent, env } = await startVendors(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -80,7 +80,7 @@ const PNG =
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
 const inputImage = { type: 'input_image', image_url: `data:image/png;base64,${PNG}` };
 
-t.test('an image in the result of a tool stays there', async (t) => {
+t.test('an image in a tool result stays in that result', async (t) => {
   const { calls: sent, env } = await startVendors(t);
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -114,7 +114,7 @@ t.test('an image in the result of a tool stays there', async (t) => {
   });
 });
 
-/** What each vendor answers, whole, and what it must read in the next request. */
+/** Each vendor's reply, which the next request must send back unchanged. */
 const interleaved = {
   anthropic: [thought('R'), text('A'), called('c1'), thought('S'), text('B'), called('c2')],
   'openai-responses': [
@@ -133,7 +133,7 @@ const wholes = {
 const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' } }];
 const summary = { reasoning: { summary: 'auto' }, store: false, tools };
 
-/** The model's part of the last request. */
+/** The model's turn in the last request. */
 const replayed: Record<Vendor, (body: Body) => unknown> = {
   anthropic: (body) => body.messages[1].content,
   'openai-responses': (body) =>
@@ -143,7 +143,7 @@ const replayed: Record<Vendor, (body: Body) => unknown> = {
     })),
 };
 
-t.test('an answer keeps its order on each surface, and comes back as it was', async (t) => {
+t.test('a reply keeps its order on each surface, and returns to the upstream unchanged', async (t) => {
   const { calls: sent, env } = await startVendors(t, (kind) => ({ body: wholes[kind] }));
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
@@ -191,7 +191,7 @@ const phasedStream = eventText([
   { type: 'response.completed', response: phasedResponse },
 ]);
 
-t.test('messages keep their phase, whole, streamed, and when they come back', async (t) => {
+t.test('messages keep their phase in responses, in streams, and when sent back', async (t) => {
   const model = 'openai-responses';
   const { calls: sent, env } = await startVendors(t, (_kind, { body }) => ({
     body: body.stream ? phasedStream : phasedResponse,
