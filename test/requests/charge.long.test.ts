@@ -1,4 +1,4 @@
-// Metered work whose client, process or upstream is not what one expects: contract sections 5, 7 and 10.
+// Charges when the client, the process, or the upstream misbehaves. Contract sections 5, 7, and 10.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
@@ -16,14 +16,14 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 const env = { CHAT_URL: upstream.url };
 const messages = [{ role: 'user', content: 'Hi' }];
-/** Long enough to notice that a client left, and not so long that an admission is given up. */
+/** Long enough for the service to notice that a client disconnected, and too short for an admission to time out. */
 const DELAY_MS = 900;
 
 onEachDatabase(t, env, async (t, service) => {
   const { client } = service;
   const caller = await client.signUp();
 
-  await t.test('an upstream that counts three billion tokens is answered like any other', async (t) => {
+  await t.test('a request succeeds even if the upstream reports three billion tokens', async (t) => {
     const usage = { prompt_tokens: 3e9, completion_tokens: 2, total_tokens: 3e9 + 2 };
     const head = { id: 'c1', created: 1, model: MODEL };
     const choice = { index: 0, finish_reason: 'stop' };
@@ -56,15 +56,15 @@ onEachDatabase(t, env, async (t, service) => {
   });
 });
 
-t.test('a client that leaves before the engine is asked is not charged', async (t) => {
-  // So near to the ceiling, the ledger admits before any work is done.
+t.test('a client that disconnects before the upstream request is not charged', async (t) => {
+  // Near the limit, the ledger admits a request before any work starts.
   const plan = plansFile(t, { chat: 10 });
   const { drop, env: direct } = await freshDatabase('postgres');
   const url = new URL(String(direct.DATABASE_URL));
   const near = await openDatabase({ url: url.href });
   const proxy = await startTcpProxy(Number(url.port));
   url.port = String(proxy.port);
-  // Teardowns run last to first: the service ends while its database is there.
+  // Teardowns run in reverse order, so the service stops before its database is dropped.
   t.teardown(async () => {
     await near.close();
     await proxy.close();
@@ -81,7 +81,7 @@ t.test('a client that leaves before the engine is asked is not charged', async (
     for (let attempt = 1; !isInTime; attempt += 1) {
       const caller = await client.signUp();
       const { key } = await client.createKey(caller);
-      // So that the connections are there and the statements prepared: each of their answers would be delayed, too.
+      // Opens the connections and prepares the statements, so that the delay does not apply to them.
       t.equal((await client.post(path, body, { key })).status, 200);
       const { chat: calls } = await upstream.calls();
       proxy.delayAnswers(DELAY_MS);
@@ -98,7 +98,7 @@ t.test('a client that leaves before the engine is asked is not charged', async (
       );
       let notYetAt = performance.now();
       await eventually(
-        'it is admitted',
+        'the request is admitted',
         async () => {
           const at = performance.now();
           const rows = await rowsOf(
@@ -111,28 +111,28 @@ t.test('a client that leaves before the engine is asked is not charged', async (
         20_000,
       );
       leaving.abort();
-      // Otherwise the service may have had its answer before it could notice: once more, with a new account.
+      // Otherwise the service may have received the reply before it noticed the disconnect: retry with a new account.
       isInTime = performance.now() - notYetAt < DELAY_MS / 2;
       const outcome = await name;
       proxy.delayAnswers(0);
       if (!isInTime) continue;
       await eventually(
-        'it is settled',
+        'the request is settled',
         async () => (await lastCharge(service, caller.accountId)).state !== 'admitted',
         10_000,
       );
-      // A busy machine may show the service too late that the client has left: a few more times.
+      // On a busy machine the service may notice the disconnect too late, so the test retries a few times.
       isInTime = attempt >= 5 || (await upstream.calls()).chat === calls;
       if (!isInTime) continue;
       t.equal(outcome, 'AbortError');
       await lastChargeBecomes(service, caller.accountId, { state: 'refunded', status: 499 }, 10_000);
       t.equal((await client.get('/usage', caller)).body.used.chat, 1, `${path} ${JSON.stringify(body)}`);
-      t.equal((await upstream.calls()).chat, calls, 'the engine was not asked');
+      t.equal((await upstream.calls()).chat, calls, 'the upstream received no request');
     }
   }
 });
 
-t.test('of two attempts at a stream one is told done, the one whose answer is kept', async (t) => {
+t.test('of two attempts at a stream, only the one whose reply is stored ends with done', async (t) => {
   const one = await startTestService(t, 'postgres', env);
   const other = await startTestService(t, 'postgres', { ...env, DATABASE_URL: String(one.env.DATABASE_URL) });
   const { db } = one.database;
@@ -145,8 +145,8 @@ t.test('of two attempts at a stream one is told done, the one whose answer is ke
     await first.next();
     await upstream.configure({ chunks: isFirstFaster ? 80 : 4, chunkIntervalMs: 50 });
     let second = first;
-    await eventually('the other takes it over', async () => {
-      // Its process is taken for dead, until it renews its lease.
+    await eventually('the other replica takes over the request', async () => {
+      // The process counts as dead until it renews its lease.
       await db.execute(sql`
         update leases set expires_at = ledger_now() - interval '1 second' where process = ${one.app.ledger.process}`);
       second = await openStream(other.client, '/chat', body, { ...caller, headers });
@@ -164,7 +164,7 @@ t.test('of two attempts at a stream one is told done, the one whose answer is ke
   t.same((await audit(db)).differences, []);
 });
 
-t.test('a settlement whose outcome is unknown: the headers show the units as charged', async (t) => {
+t.test('after a settlement with an unknown outcome, the headers show the units as charged', async (t) => {
   const { drop, env: direct } = await freshDatabase('postgres');
   const url = new URL(String(direct.DATABASE_URL));
   const proxy = await startTcpProxy(Number(url.port));
@@ -194,6 +194,6 @@ t.test('a settlement whose outcome is unknown: the headers show the units as cha
     const refunded = await client.post(path, body, caller);
     await upstream.reset();
     t.equal(refunded.status, 502);
-    t.equal(quota(refunded), quota(unknown), 'a refund that is written shows');
+    t.equal(quota(refunded), quota(unknown), 'a completed refund is visible');
   }
 });

@@ -7,7 +7,7 @@ import { startTestService } from '../support/service.ts';
 
 type Headers = Record<string, string>;
 
-/** An application of one route that is guarded; answers whether a request passes. */
+/** An application with one guarded route. `passes` reports whether a request is allowed. */
 async function guarded(t: Test, publicUrl?: string) {
   const app = fastify();
   const config = {
@@ -30,7 +30,7 @@ async function guarded(t: Test, publicUrl?: string) {
   return { ask, origin, passes, port: new URL(origin).port };
 }
 
-t.test('an unsafe request passes with Sec-Fetch-Site: same-origin and with no other value', async (t) => {
+t.test('an unsafe request is allowed only with Sec-Fetch-Site: same-origin', async (t) => {
   const { passes } = await guarded(t, 'https://chat.example.com');
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     t.equal(await passes({ 'sec-fetch-site': 'same-origin' }, method), true, method);
@@ -44,7 +44,7 @@ t.test('an unsafe request passes with Sec-Fetch-Site: same-origin and with no ot
   }
 });
 
-t.test('lacking Sec-Fetch-Site, an unsafe request passes with the own origin only', async (t) => {
+t.test("without Sec-Fetch-Site, an unsafe request is allowed only from the service's origin", async (t) => {
   const { passes } = await guarded(t, 'https://chat.example.com');
   t.equal(await passes({ origin: 'https://chat.example.com' }), true);
   const foreign = [
@@ -61,12 +61,12 @@ t.test('lacking Sec-Fetch-Site, an unsafe request passes with the own origin onl
   for (const origin of foreign) t.equal(await passes({ origin }), false, origin);
 });
 
-t.test('a request without either header is no browser and passes', async (t) => {
+t.test('a request without either header is not from a browser and is allowed', async (t) => {
   const { passes } = await guarded(t, 'https://chat.example.com');
   t.equal(await passes({}), true);
 });
 
-t.test('safe methods pass from anywhere', async (t) => {
+t.test('safe methods are allowed from any origin', async (t) => {
   const { passes } = await guarded(t, 'https://chat.example.com');
   for (const method of ['GET', 'HEAD', 'OPTIONS']) {
     t.equal(
@@ -77,7 +77,7 @@ t.test('safe methods pass from anywhere', async (t) => {
   }
 });
 
-t.test('the refusal names PUBLIC_URL and what to do', async (t) => {
+t.test('the error names PUBLIC_URL and says what to do', async (t) => {
   const { ask } = await guarded(t, 'https://chat.example.com');
   const answer = (await ask({ origin: 'https://evil.example' })).json();
   t.equal(answer.code, 'crossSiteRequest');
@@ -85,7 +85,7 @@ t.test('the refusal names PUBLIC_URL and what to do', async (t) => {
 });
 
 t.test(
-  'with PUBLIC_URL unset every loopback name with the own port is own, also where PORT=0 left that to the system',
+  "without PUBLIC_URL, any loopback host with the service's port is same-origin, even with PORT=0",
   async (t) => {
     const { origin, port } = await guarded(t);
     const send = (from: string) => fetch(origin, { method: 'POST', headers: { origin: from } });
@@ -99,7 +99,7 @@ t.test(
   },
 );
 
-t.test('port 80 is left out of an origin, as browsers do', async (t) => {
+t.test('an origin omits port 80, as in browsers', async (t) => {
   const own = { publicUrl: 'http://localhost:80', publicUrlIsSet: false, port: 80 };
   t.equal(isOwnOrigin('http://localhost', own), true);
   t.equal(isOwnOrigin('http://localhost:80', own), false);
@@ -107,7 +107,7 @@ t.test('port 80 is left out of an origin, as browsers do', async (t) => {
 });
 
 t.test(
-  'writes with a session, sign-in and sign-up refuse other sites with 403 crossSiteRequest',
+  'writes with a session, sign-in, and sign-up reject other sites with 403 crossSiteRequest',
   async (t) => {
     const { client } = await startTestService(t, 'postgres', manyAttempts);
     const owner = await client.signUp();
@@ -142,7 +142,7 @@ t.test(
     t.match(
       await client.get('/account', { cookie }),
       { status: 200, body: { email, plan: 'free' } },
-      'nothing was done',
+      'nothing has changed',
     );
     t.strictSame((await client.get('/keys', { cookie })).body.data, []);
 

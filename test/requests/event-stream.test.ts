@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { type EventStream, EventStreams } from '../../src/requests/event-stream.ts';
 import { InFlightRequests } from '../../src/requests/in-flight.ts';
 
-/** A server with one stream, which the test writes. */
+/** A server with one stream that the test writes to. */
 async function streamOf(t: Test, keepAliveMs: number, beatMs: number) {
   const work = new InFlightRequests();
   const streams = new EventStreams(60_000, keepAliveMs, beatMs);
@@ -21,7 +21,7 @@ async function streamOf(t: Test, keepAliveMs: number, beatMs: number) {
   return { stream: await opened, response, work };
 }
 
-t.test('a comment after each stretch of silence, and only then', async (t) => {
+t.test('a stream sends keep-alive comments only while it is idle', async (t) => {
   const { stream, response } = await streamOf(t, 100, 20);
   for (let time = 0; time < 10; time += 1) {
     stream.write('data: 1\n\n');
@@ -33,7 +33,7 @@ t.test('a comment after each stretch of silence, and only then', async (t) => {
   t.match(text, /^(data: 1\n\n){10}(: keep-alive\n\n){2,3}data: 2\n\n$/);
 });
 
-t.test('the head has what hooks have set, and goes out with the first event', async (t) => {
+t.test('response headers include those from hooks, and are sent with the first event', async (t) => {
   const { stream, response } = await streamOf(t, 1000, 100);
   let isAnswered = false;
   response.then(() => {

@@ -1,4 +1,4 @@
-// The copy of a stream that an idempotency key keeps. Contract section 10.
+// The copy of a stream stored for an idempotency key. Contract section 10.
 import t from 'tap';
 import type { CompletionChunk } from '../../src/engines/types.ts';
 import { mergedChunks } from '../../src/requests/merged-chunks.ts';
@@ -15,14 +15,14 @@ const call = (index: number, text: string) => ({ index, function: { arguments: t
 const callsOf = ({ choices }: CompletionChunk) =>
   (choices[0]?.delta as { tool_calls?: object[] } | undefined)?.tool_calls ?? [];
 
-t.test('parts of tool calls belong together by their index', async (t) => {
+t.test('tool call fragments are merged by index', async (t) => {
   let all = chunkOf([call(0, '{'), call(1, '[')]);
   for (const calls of [[call(1, '1')], [call(2, 'x'), call(0, '}')], [call(1, ']'), call(2, 'y')]])
     all = mergedChunks(all, chunkOf(calls));
   t.same(callsOf(all), [call(0, '{}'), call(1, '[1]'), call(2, 'xy')]);
 });
 
-t.test('200,000 tool calls take time in proportion', async (t) => {
+t.test('merging 200,000 tool calls takes linear time', async (t) => {
   const started = process.cpuUsage();
   const all = mergedChunks(
     chunkOf([]),
@@ -31,5 +31,5 @@ t.test('200,000 tool calls take time in proportion', async (t) => {
   mergedChunks(all, chunkOf([call(199_999, 'x')]));
   const { user } = process.cpuUsage(started);
   t.equal(callsOf(all).length, 200_000);
-  t.ok(user < 5_000_000, `${user / 1000} ms; a search for each takes minutes`);
+  t.ok(user < 5_000_000, `${user / 1000} ms; a linear search per call would take minutes`);
 });

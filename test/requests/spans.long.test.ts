@@ -1,4 +1,4 @@
-/** Spans over OTLP: what a collector gets, and that nothing is loaded without one. Contract section 17. */
+/** Spans exported over OTLP. Without a collector, OpenTelemetry is not loaded. Contract section 17. */
 import { createRequire } from 'node:module';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config.ts';
@@ -67,7 +67,7 @@ t.test('without an endpoint, OpenTelemetry is not loaded', async (t) => {
   t.notOk(isLoaded());
 });
 
-t.test('a chat is a span of its client, and the request to the model server is a part of it', async (t) => {
+t.test("a chat has a span in the client's trace, and its upstream request is a child span", async (t) => {
   const { client, collector, key, stop, upstream } = await startAll(t);
   const answer = await client.post('/chat/completions', chat, { key, headers: sampled });
   const [call] = (await upstream.calls()).last.filter(({ headers }) => headers.traceparent !== undefined);
@@ -76,7 +76,7 @@ t.test('a chat is a span of its client, and the request to the model server is a
   t.ok(isLoaded());
   t.same(new Set(collector.paths), new Set(['POST /v1/traces application/x-protobuf']));
   const [request, ...more] = ofRoute(collector.spans, '/chat/completions');
-  if (request === undefined) throw new Error('There is no span of the request.');
+  if (request === undefined) throw new Error('The request has no span.');
   t.same(more, []);
   t.match(request, {
     name: 'POST /api/v1/chat/completions',
@@ -117,12 +117,12 @@ t.test('a chat is a span of its client, and the request to the model server is a
   t.notOk(collector.spans.some(({ name }) => name.includes('healthz')));
   for (const body of collector.bodies) {
     t.notOk(body.includes(secret), 'no prompt');
-    t.notOk(body.includes(answer.body.choices[0].message.content), 'no answer');
+    t.notOk(body.includes(answer.body.choices[0].message.content), 'no reply');
     t.notOk(body.includes(key), 'no key');
   }
 });
 
-t.test('every kind of upstream request has a span of its own', async (t) => {
+t.test('every kind of upstream request has a span', async (t) => {
   const { client, collector, key, stop } = await startAll(t);
   const names = {
     ...{ chat: `chat ${MODEL}`, images: 'generate_content' },
@@ -133,15 +133,15 @@ t.test('every kind of upstream request has a span of its own', async (t) => {
   await stop();
   for (const { meter, path } of metered) {
     const [request] = ofRoute(collector.spans, path);
-    if (request === undefined) throw new Error(`There is no span of ${path}.`);
-    t.equal(request.parentId, '', 'a trace of its own');
+    if (request === undefined) throw new Error(`${path} has no span.`);
+    t.equal(request.parentId, '', 'a new trace');
     t.equal(request.traceId, String(request.attributes['parley.request_id']).replaceAll('-', ''));
     const part = { name: names[meter], kind: 'client', traceId: request.traceId };
     t.match(partsOf(collector.spans, request), [part], path);
   }
 });
 
-t.test('a stream lasts until its end, and says when the output began', async (t) => {
+t.test("a stream's span lasts until the stream ends, and records the first output", async (t) => {
   const { client, collector, key, stop, upstream } = await startAll(t);
   await upstream.configure({ chunks: 3, chunkIntervalMs: 50 });
   const answer = await client.post('/chat/completions', { ...chat, stream: true }, { key });
@@ -157,7 +157,7 @@ t.test('a stream lasts until its end, and says when the output began', async (t)
   t.ok((asked?.duration ?? 0) >= 100, `${asked?.duration} ms`);
 });
 
-t.test('a client that leaves ends both spans, without an error', async (t) => {
+t.test('a client disconnect ends both spans without an error', async (t) => {
   const { client, collector, key, stop, upstream } = await startAll(t);
   await upstream.configure({ chunks: 100, chunkIntervalMs: 100 });
   const stream = await openStream(client, '/chat/completions', { ...chat, stream: true }, { key });
@@ -169,7 +169,7 @@ t.test('a client that leaves ends both spans, without an error', async (t) => {
   t.match(request && partsOf(collector.spans, request), [{ isError: false, events: ['first output'] }]);
 });
 
-t.test('a stream that breaks off is an error of both spans', async (t) => {
+t.test('an interrupted stream is an error on both spans', async (t) => {
   const { client, collector, key, stop, upstream } = await startAll(t);
   await upstream.configure({ chunks: 10, chunkIntervalMs: 100, fault: 'cut', faultAfter: 5 });
   const answer = await client.post('/chat/completions', { ...chat, stream: true }, { key });
@@ -198,7 +198,7 @@ t.test('counting tokens has a span, and continues the trace', async (t) => {
   t.equal(call?.headers.traceparent, `00-${traceId}-${counted?.spanId}-01`);
 });
 
-t.test('the models of images and embeddings are those that are asked', async (t) => {
+t.test('image and embedding spans name the model of the upstream request', async (t) => {
   const { client, collector, key, stop } = await startAll(t, {
     IMAGES_MODEL: 'painter',
     EMBEDDINGS_MODEL: 'embedder=vectors',
@@ -210,7 +210,7 @@ t.test('the models of images and embeddings are those that are asked', async (t)
   t.same(names, ['generate_content painter', 'embeddings vectors']);
 });
 
-t.test('each attempt at an upstream has a span, and the failed one its error', async (t) => {
+t.test('each upstream attempt has a span, and a failed attempt records its error', async (t) => {
   const upstreams = await Promise.all([startUpstream({ fault: 'status', status: 500 }), startUpstream()]);
   t.teardown(() => Promise.all(upstreams.map((one) => one.stop())));
   const file = several(upstreams);
@@ -238,7 +238,7 @@ t.test('each attempt at an upstream has a span, and the failed one its error', a
   t.equal(parts?.length, 2);
 });
 
-t.test('a 5xx is an error, a 4xx is not', async (t) => {
+t.test('a 5xx response is a span error, and a 4xx response is not', async (t) => {
   const { client, collector, key, stop, upstream } = await startAll(t);
   await client.post('/chat/completions', { ...chat, messages: 1 }, { key });
   await upstream.configure({ fault: 'status', status: 500 });
@@ -250,7 +250,7 @@ t.test('a 5xx is an error, a 4xx is not', async (t) => {
   ]);
 });
 
-t.test('what is not sampled is not exported, and upstreams are told so', async (t) => {
+t.test('an unsampled request is not exported, and upstreams receive the unsampled flag', async (t) => {
   const { client, collector, key, stop, upstream } = await startAll(t);
   const headers = { traceparent: `00-${traceId}-${parentId}-00` };
   await client.post('/chat/completions', chat, { key, headers });
@@ -260,14 +260,14 @@ t.test('what is not sampled is not exported, and upstreams are told so', async (
   t.same(ofRoute(collector.spans, '/chat/completions'), []);
 });
 
-t.test('OTEL_TRACES_SAMPLER=always_off: nothing is exported', async (t) => {
+t.test('OTEL_TRACES_SAMPLER=always_off exports no spans', async (t) => {
   const { client, collector, key, stop } = await startAll(t, { OTEL_TRACES_SAMPLER: 'always_off' });
   t.equal((await client.post('/chat/completions', chat, { key, headers: sampled })).status, 200);
   await stop();
   t.same(collector.spans, []);
 });
 
-t.test('without its collector, the service serves, and warns', async (t) => {
+t.test('with an unreachable collector, the service still works and logs a warning', async (t) => {
   const { app, client, key, stop } = await start(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     LOG_LEVEL: 'warn',
@@ -275,7 +275,7 @@ t.test('without its collector, the service serves, and warns', async (t) => {
   const warnings: string[] = [];
   app.log.warn = ((message: string) => warnings.push(message)) as typeof app.log.warn;
   t.equal((await client.post('/chat', { message: 'Hello.' }, { key })).status, 200);
-  await eventually('a warning', async () => warnings.length > 0);
+  await eventually('the warning is logged', async () => warnings.length > 0);
   const startedAt = performance.now();
   await stop();
   t.ok(performance.now() - startedAt < 15_000);

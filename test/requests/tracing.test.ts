@@ -1,4 +1,4 @@
-/** W3C trace context: from clients to upstreams and to the log. */
+/** W3C trace context, from clients to upstreams and the log. */
 import t, { type Test } from 'tap';
 import { meteredRequests } from '../support/metered.ts';
 import { startProcess } from '../support/process.ts';
@@ -24,11 +24,11 @@ async function start(t: Test) {
   return { client, key, upstream };
 }
 
-/** The headers of the call that has a trace: reading the list of models belongs to no request. */
+/** The headers of the call that has a trace. Listing models is not part of any request. */
 const traced = async (upstream: Upstream) =>
   (await upstream.calls()).last.find(({ headers }) => headers.traceparent !== undefined)?.headers;
 
-t.test('every upstream continues the trace of the client, with a parent of its own', async (t) => {
+t.test("every upstream request continues the client's trace with a new parent ID", async (t) => {
   const { client, key, upstream } = await start(t);
   const headers = { traceparent: `00-${id}-${parent}-01`, tracestate: 'vendor=1' };
   const calls = meteredRequests('Hello.');
@@ -46,7 +46,7 @@ t.test('every upstream continues the trace of the client, with a parent of its o
   t.equal(parents.size, calls.length);
 });
 
-t.test('without a valid trace of the client, the request ID is the trace ID', async (t) => {
+t.test('without a valid trace context from the client, the request ID becomes the trace ID', async (t) => {
   const { client, key, upstream } = await start(t);
   const invalid = [
     undefined,
@@ -69,7 +69,11 @@ t.test('without a valid trace of the client, the request ID is the trace ID', as
   await upstream.reset();
   const later = { traceparent: `01-${id}-${parent}-03-more` };
   await client.post('/chat/completions', chat, { key, headers: later });
-  t.match((await traced(upstream))?.traceparent, new RegExp(`^00-${id}-[0-9a-f]{16}-01$`), 'a later version');
+  t.match(
+    (await traced(upstream))?.traceparent,
+    new RegExp(`^00-${id}-[0-9a-f]{16}-01$`),
+    'a later traceparent version',
+  );
 });
 
 t.test('every log line of a request has its trace ID', async (t) => {
