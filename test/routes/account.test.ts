@@ -16,7 +16,7 @@ const wrongPassword = {
   },
 };
 
-t.test('GET /account 200: the signed-in account, without a trace of its password', async (t) => {
+t.test('GET /account 200: returns the signed-in account without its password hash', async (t) => {
   const { accountId, cookie, email } = await client.signUp();
   const { body, status, text } = await client.get('/account', { cookie });
   t.equal(status, 200);
@@ -31,7 +31,7 @@ t.test('GET /account 200: the signed-in account, without a trace of its password
   t.notMatch(text, 'argon2');
 });
 
-t.test('GET /account shows the standard plan where the own one is no longer offered', async (t) => {
+t.test("GET /account 200: shows the default plan if the account's plan is no longer offered", async (t) => {
   const { accountId, cookie } = await client.signUp();
   await database.db.execute(sql`update accounts set plan = 'discontinued' where id = ${accountId}`);
   t.match(await client.get('/account', { cookie }), { status: 200, body: { plan: 'free' } });
@@ -51,12 +51,12 @@ t.test('GET /account 401 sessionRequired, 403 bearerNotAccepted', async (t) => {
   });
   for (const authorization of ['', 'Basic YTpi']) {
     const { status } = await client.get('/account', { headers: { authorization }, cookie: owner.cookie });
-    t.equal(status, 200, `"${authorization}" is no Bearer credential`);
+    t.equal(status, 200, `"${authorization}" is not a Bearer credential`);
   }
 });
 
 t.test(
-  'PATCH /account 200: the new address signs in, the old one does not; the session goes on',
+  'PATCH /account 200: only the new email address can sign in, and the session stays valid',
   async (t) => {
     const { cookie, email, password } = await client.signUp();
     const body = { email: `New-${email}`, current_password: password };
@@ -71,7 +71,7 @@ t.test(
 );
 
 t.test(
-  'PATCH /account 409 emailTaken: an address of another account, in any case; the own one is no other',
+  "PATCH /account 409 emailTaken: another account's address in any case, but not the account's own address",
   async (t) => {
     const [one, other] = [await client.signUp(), await client.signUp()];
     const change = (email: string) =>
@@ -85,7 +85,7 @@ t.test(
 );
 
 t.test(
-  '73: email changes to taken addresses: 409 emailTaken as at sign-up, 5 an hour for an account, on any session',
+  '73: PATCH /account 409 emailTaken: at most 5 attempts per hour for an account, across all its sessions',
   async (t) => {
     const [one, other, bystander] = [await client.signUp(), await client.signUp(), await client.signUp()];
     const again = cookieOf(await client.post('/auth/login', { email: one.email, password: one.password }));
@@ -94,7 +94,7 @@ t.test(
     t.match(
       await change(one.cookie, 'x@example.com', 'wrong password'),
       wrongPassword,
-      'tells nothing, and does not count',
+      'reveals nothing and does not count toward the limit',
     );
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
@@ -121,7 +121,7 @@ t.test(
 );
 
 t.test(
-  'PATCH, DELETE /account and POST /account/password 401 invalidLogin: a wrong current password changes nothing',
+  'PATCH and DELETE /account, POST /account/password 401 invalidLogin: a wrong password changes nothing',
   async (t) => {
     const { cookie, email, password } = await client.signUp();
     const current_password = 'not this one';
@@ -140,7 +140,7 @@ t.test(
 );
 
 t.test(
-  'PATCH, DELETE /account and POST /account/password 400 invalidRequest: missing, short and unknown fields',
+  'PATCH and DELETE /account, POST /account/password 400 invalidRequest: missing, short, and unknown fields',
   async (t) => {
     const { cookie, password } = await client.signUp();
     const current_password = password;
@@ -160,7 +160,7 @@ t.test(
 );
 
 t.test(
-  'POST /account/password 204: ends every other session on every replica and rotates this one',
+  'POST /account/password 204: ends all other sessions on every replica and rotates the current one',
   async (t) => {
     const { cookie, email, password } = await client.signUp();
     const elsewhere = cookieOf(await replica.post('/auth/login', { email, password }));
@@ -173,9 +173,13 @@ t.test(
     const fresh = cookieOf(answer);
     for (const one of [client, replica]) {
       t.equal((await one.get('/account', { cookie: fresh })).status, 200);
-      t.equal((await one.get('/account', { cookie })).status, 401, 'the id before the change');
+      t.equal((await one.get('/account', { cookie })).status, 401, 'the session ID from before the change');
       t.equal((await one.get('/account', { cookie: elsewhere })).status, 401, 'another session');
-      t.equal((await one.get('/usage', { cookie: elsewhere })).status, 401, 'on caller endpoints, too');
+      t.equal(
+        (await one.get('/usage', { cookie: elsewhere })).status,
+        401,
+        'also on endpoints that accept keys',
+      );
     }
     t.equal((await client.post('/auth/login', { email, password })).status, 401);
     t.equal((await client.post('/auth/login', { email, password: next })).status, 200);
@@ -183,7 +187,7 @@ t.test(
 );
 
 t.test(
-  'POST /account/password 400 invalidRequest: the current password, and those that sign-up refuses',
+  'POST /account/password 400 invalidRequest: the current password, and passwords that sign-up rejects',
   async (t) => {
     const { cookie, email, password } = await client.signUp(
       'grace.hopper@navy.example',
@@ -207,7 +211,7 @@ t.test(
   },
 );
 
-t.test('POST /account/password: of two changes at once from the same password one wins', async (t) => {
+t.test('POST /account/password: of two concurrent changes, exactly one succeeds', async (t) => {
   const { cookie, email, password } = await client.signUp();
   const elsewhere = cookieOf(await replica.post('/auth/login', { email, password }));
   const candidates = ['the first candidate', 'the second candidate'];
@@ -226,7 +230,7 @@ t.test('POST /account/password: of two changes at once from the same password on
 });
 
 t.test(
-  'DELETE /account 204: sessions and keys are dead on every replica, the address is free again',
+  'DELETE /account 204: ends sessions and revokes keys on every replica, and frees the email address',
   async (t) => {
     const owner = await client.signUp();
     const { cookie, email, password } = owner;
@@ -241,7 +245,11 @@ t.test(
       t.equal((await one.get('/account', { cookie })).status, 401);
       t.equal((await one.get('/account', { cookie: elsewhere })).status, 401);
       t.match(await one.get('/usage', { key }), { status: 401, body: { error: { code: 'apiKeyRevoked' } } });
-      t.equal((await one.get('/account', { cookie: bystander.cookie })).status, 200, 'other accounts go on');
+      t.equal(
+        (await one.get('/account', { cookie: bystander.cookie })).status,
+        200,
+        'other accounts are unaffected',
+      );
     }
     t.match(await client.post('/auth/login', { email, password }), {
       status: 401,
@@ -253,7 +261,7 @@ t.test(
   },
 );
 
-t.test('a session whose row outlived its account is none', async (t) => {
+t.test('a session row of a deleted account is not a valid session', async (t) => {
   const { accountId, cookie } = await client.signUp();
   await database.db.execute(sql`update accounts set deleted_at = now() where id = ${accountId}`);
   const rows = await rowsOf(database.db, sql`select 1 from sessions where account_id = ${accountId}`);

@@ -7,7 +7,7 @@ const service = await startTestService(t, 'postgres', manyAttempts);
 const { client } = service;
 const { client: replica } = await startReplica(t, service);
 
-t.test('POST /auth/signup 201: an account on the first plan, signed in', async (t) => {
+t.test('POST /auth/signup 201: creates an account on the first plan and signs it in', async (t) => {
   const answer = await client.post('/auth/signup', { email: 'Ada@example.com', password });
   t.match(answer, {
     status: 201,
@@ -17,7 +17,7 @@ t.test('POST /auth/signup 201: an account on the first plan, signed in', async (
 });
 
 t.test(
-  'POST /auth/signup 409 emailTaken: one of many sign-ups with one address wins, in whatever case',
+  'POST /auth/signup 409 emailTaken: of concurrent sign-ups with one address in any case, one succeeds',
   async (t) => {
     const addresses = ['grace@example.com', 'Grace@example.com', 'GRACE@EXAMPLE.COM', 'grace@Example.com'];
     const answers = await Promise.all(
@@ -31,23 +31,23 @@ t.test(
   },
 );
 
-t.test('POST /auth/signup 403 signupsClosed: names the operator', async (t) => {
+t.test('POST /auth/signup 403 signupsClosed: the message names the operator', async (t) => {
   const { client } = await startReplica(t, service, {
     SIGNUPS: 'closed',
     OPERATOR_CONTACT: 'ops@example.com',
   });
   const answer = await client.post('/auth/signup', { email: 'late@example.com', password });
   t.match(answer, { status: 403, body: { error: { code: 'signupsClosed', message: /ops@example\.com/ } } });
-  t.equal((await client.post('/auth/signup', {})).status, 403, 'whatever the body');
+  t.equal((await client.post('/auth/signup', {})).status, 403, 'with any body');
   t.equal(
     (await client.post('/auth/login', { email: 'ada@example.com', password })).status,
     200,
-    'accounts sign in as before',
+    'existing accounts can still sign in',
   );
 });
 
 t.test(
-  'POST /auth/signup 400 invalidRequest: password too short or long, no address, unknown fields',
+  'POST /auth/signup 400 invalidRequest: password too short or too long, invalid address, missing or unknown fields',
   async (t) => {
     const email = 'nobody@example.com';
     for (const body of [
@@ -68,7 +68,7 @@ t.test(
 );
 
 t.test(
-  'POST /auth/signup 400 invalidRequest: a password that would be guessed first, and what to do',
+  'POST /auth/signup 400 invalidRequest: an easily guessed password, with a reason and advice',
   async (t) => {
     const refused = async (password: string, reason: string, message: RegExp) => {
       const email = 'ada.lovelace@initech.example';
@@ -115,14 +115,14 @@ t.test(
   },
 );
 
-t.test('POST /auth/login 200: the address in any case', async (t) => {
+t.test('POST /auth/login 200: accepts the email address in any case', async (t) => {
   const answer = await client.post('/auth/login', { email: 'aDA@EXAMPLE.com', password });
   t.match(answer, { status: 200, body: { email: 'Ada@example.com' } });
   t.equal((await client.get('/account', { cookie: cookieOf(answer) })).status, 200);
 });
 
 t.test(
-  'POST /auth/login 401 invalidLogin: an unknown address and a wrong password get the same answer',
+  'POST /auth/login 401 invalidLogin: an unknown address and a wrong password get the same response',
   async (t) => {
     const answers = [
       await client.post('/auth/login', { email: 'unknown@example.com', password }),
@@ -138,7 +138,7 @@ t.test(
 );
 
 t.test(
-  'POST /auth/login rotates the id: the session that it came with is over on every replica',
+  'POST /auth/login 200: rotates the session ID, and ends the previous session on every replica',
   async (t) => {
     const { cookie: old, email } = await client.signUp();
     const answer = await client.post('/auth/login', { email, password }, { cookie: old });
@@ -151,13 +151,13 @@ t.test(
   },
 );
 
-t.test('a sign-in that fails ends no session', async (t) => {
+t.test('POST /auth/login 401: a failed sign-in ends no session', async (t) => {
   const { cookie, email } = await client.signUp();
   t.equal((await client.post('/auth/login', { email, password: 'wrong' }, { cookie })).status, 401);
   t.equal((await client.get('/account', { cookie })).status, 200);
 });
 
-t.test('POST /auth/logout 204: ends this session on every replica, and no other', async (t) => {
+t.test('POST /auth/logout 204: ends only the current session, on every replica', async (t) => {
   const { cookie, email } = await client.signUp();
   const elsewhere = cookieOf(await replica.post('/auth/login', { email, password }));
   const answer = await client.request('POST', '/auth/logout', { cookie });
@@ -177,7 +177,7 @@ t.test('POST /auth/logout 204: ends this session on every replica, and no other'
 });
 
 t.test(
-  'POST /auth/logout 401 sessionRequired, 403 bearerNotAccepted: with a key, beside a valid cookie too',
+  'POST /auth/logout 401 sessionRequired, 403 bearerNotAccepted: with a key, even alongside a valid cookie',
   async (t) => {
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);

@@ -1,4 +1,4 @@
-// Calls of an account at the same time, streams and plain ones together: contract section 7.
+// Concurrent calls of an account, streamed or not. Contract section 7.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
@@ -28,43 +28,49 @@ onEachDatabase(t, env, async (t, service) => {
   const usage = async () => (await client.get('/usage', { key })).body.used;
   const waiting = async (calls: number) => (await upstream.calls()).open === calls;
 
-  await t.test('429 tooManyCalls on every metered route, over all keys and the web, uncharged', async (t) => {
-    await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
-    const stream = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
-    await upstream.configure({ fault: 'hang' });
-    const leaving = new AbortController();
-    const plain = fetch(`${client.origin}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${second.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ messages }),
-      signal: leaving.signal,
-    }).catch(() => undefined);
-    await eventually('both are under way', () => waiting(2));
-    const before = await usage();
-    for (const { body, path } of meteredRequests('Hi')) {
-      for (const credentials of [{ key }, { key: second.key }, { cookie: owner.cookie }]) {
-        const answer = await client.post(path, body, credentials);
-        t.match(answer, { status: 429, body: { error: { code: 'tooManyCalls', type: 'rate_limit_error' } } });
-        t.equal(answer.headers.get('retry-after'), '1');
+  await t.test(
+    '429 tooManyCalls: applies to every metered route, across all keys and the web, without a charge',
+    async (t) => {
+      await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
+      const stream = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
+      await upstream.configure({ fault: 'hang' });
+      const leaving = new AbortController();
+      const plain = fetch(`${client.origin}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${second.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ messages }),
+        signal: leaving.signal,
+      }).catch(() => undefined);
+      await eventually('both calls are in flight', () => waiting(2));
+      const before = await usage();
+      for (const { body, path } of meteredRequests('Hi')) {
+        for (const credentials of [{ key }, { key: second.key }, { cookie: owner.cookie }]) {
+          const answer = await client.post(path, body, credentials);
+          t.match(answer, {
+            status: 429,
+            body: { error: { code: 'tooManyCalls', type: 'rate_limit_error' } },
+          });
+          t.equal(answer.headers.get('retry-after'), '1');
+        }
       }
-    }
-    t.same(await usage(), before);
-    t.ok(await waiting(2), 'no engine is asked');
-    const stranger = await client.createKey(await client.signUp());
-    await upstream.configure({});
-    t.equal(
-      (await client.post('/chat', { message: 'Hi' }, stranger)).status,
-      200,
-      'another account has its own',
-    );
-    stream.leave();
-    leaving.abort();
-    await plain;
-    await eventually('the slots are free', async () => app.calls.taken === 0);
-    t.equal((await client.post('/chat', { message: 'Hi' }, { key })).status, 200);
-  });
+      t.same(await usage(), before);
+      t.ok(await waiting(2), 'the upstream receives no request');
+      const stranger = await client.createKey(await client.signUp());
+      await upstream.configure({});
+      t.equal(
+        (await client.post('/chat', { message: 'Hi' }, stranger)).status,
+        200,
+        'another account has its own limit',
+      );
+      stream.leave();
+      leaving.abort();
+      await plain;
+      await eventually('the slots are released', async () => app.calls.taken === 0);
+      t.equal((await client.post('/chat', { message: 'Hi' }, { key })).status, 200);
+    },
+  );
 
-  await t.test('a slot is free after an answer, an error and a refusal', async (t) => {
+  await t.test('a slot is released after a reply, an upstream error, or a rejected request', async (t) => {
     for (const [settings, body, status] of [
       [{}, { message: 'Hi' }, 200],
       [{ fault: 'status', status: 500 }, { message: 'Hi' }, 502],
@@ -78,7 +84,7 @@ onEachDatabase(t, env, async (t, service) => {
   });
 
   await t.test(
-    'under an Idempotency-Key a client that left holds its slot until the work ends',
+    'with an Idempotency-Key, a disconnected client keeps its slot until the work ends',
     async (t) => {
       for (const stream of [true, false]) {
         await upstream.configure({ chunks: 3, headersDelayMs: 700 });
@@ -90,11 +96,11 @@ onEachDatabase(t, env, async (t, service) => {
           body: JSON.stringify({ message: 'Hi', stream }),
           signal: leaving.signal,
         }).catch(() => undefined);
-        await eventually('it is under way', () => waiting(1));
+        await eventually('the call is in flight', () => waiting(1));
         leaving.abort();
         await left;
-        t.equal(app.calls.taken, 1, 'it holds its slot');
-        await eventually('its slot is free', async () => app.calls.taken === 0);
+        t.equal(app.calls.taken, 1, 'the call keeps its slot');
+        await eventually('the slot is released', async () => app.calls.taken === 0);
         t.ok(await waiting(0));
         const again = await client.post('/chat', { message: 'Hi', stream }, { key, headers });
         t.equal(again.headers.get('idempotency-replayed'), 'true');

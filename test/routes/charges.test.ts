@@ -1,4 +1,4 @@
-// A client gets no more than it is charged for: contract sections 5, 7 and 10, reliability tests 62, 64 and 65.
+// Clients receive no more than they are charged for. Contract sections 5, 7, and 10, reliability tests 62, 64, and 65.
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { audit } from '../../src/store/ledger-audit.ts';
@@ -15,7 +15,7 @@ t.teardown(() => upstream.stop());
 const messages = [{ role: 'user', content: 'Hi' }];
 const retryKey = () => ({ 'idempotency-key': randomUUID() });
 const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
-/** Each model gives too few only once: then it is known for that. */
+/** Each model returns too few choices only once: after that, the service rejects `n` for it. */
 const models = Array.from({ length: 22 }, (_, n) => `model-${n}`);
 const MANY = 'many-choices';
 const unlimited = { chat: null, images: null, search: null };
@@ -26,7 +26,7 @@ async function signUp(service: TestService) {
   return { owner, used };
 }
 
-/** Expects that 20 failures were refunded, and that the others stayed charged and say so. */
+/** Expects that 20 failures were refunded, and that the others remain charged and say so. */
 function bounded(t: Test, answers: readonly Answer[], used: number, unitsEach: number, error: object) {
   const refunded = answers.filter(({ body }) => body.error.charged === undefined);
   const charged = answers.filter(({ body }) => body.error.charged === true);
@@ -42,14 +42,14 @@ function bounded(t: Test, answers: readonly Answer[], used: number, unitsEach: n
   t.ok(refunded.every(({ body }) => !/remains charged/.test(body.error.message)));
 }
 
-t.test('what the engine gives', async (t) => {
+t.test('an upstream with too few or too many choices', async (t) => {
   t.beforeEach(() => upstream.reset());
   const env = { CHAT_URL: upstream.url, CHAT_MODEL: [...models, MANY].join(','), IMAGES_URL: upstream.url };
   onEachDatabase(t, { ...env, ...plansFile(t, unlimited) }, async (t, service) => {
     const { client } = service;
 
     await t.test(
-      '62: streamed n: 2 where n is ignored, under a key: one answer, one charge, however often retried',
+      '62: a stream with n: 2 that returns one choice is charged once, even if retried with its idempotency key',
       async (t) => {
         await upstream.configure({ choices: 1 });
         const { owner, used } = await signUp(service);
@@ -72,13 +72,13 @@ t.test('what the engine gives', async (t) => {
         t.match(await lastCharge(service, owner.accountId), { state: 'final', units: 2, status: 400 });
         const anew = await client.post('/chat/completions', body, { ...owner, headers: retryKey() });
         t.match(anew, { status: 400, body: { error: { code: 'invalidRequest', param: 'n' } } });
-        t.equal((await upstream.calls()).chat, 1, 'and the model is not asked for two again');
+        t.equal((await upstream.calls()).chat, 1, 'the upstream is not asked for two choices again');
         t.equal((await used()).chat, 2);
         t.equal((await client.post('/chat/completions', { ...body, n: 1 }, owner)).status, 200);
       },
     );
 
-    await t.test('64: choices beyond n are dropped, in streams as in whole answers', async (t) => {
+    await t.test('64: choices beyond n are dropped, streamed or not', async (t) => {
       await upstream.configure({ choices: 5 });
       const { owner, used } = await signUp(service);
       for (const n of [1, 2]) {
@@ -107,7 +107,7 @@ t.test('what the engine gives', async (t) => {
       t.equal((await used()).chat, 7);
     });
 
-    await t.test('65: whole answers with too few choices are refunded 20 times an hour', async (t) => {
+    await t.test('65: completions with too few choices are refunded at most 20 times per hour', async (t) => {
       await upstream.configure({ choices: 1 });
       const { owner, used } = await signUp(service);
       const answers: Answer[] = [];
@@ -128,26 +128,29 @@ t.test('what the engine gives', async (t) => {
       t.ok(isReplay(again));
       t.equal(again.status, 400);
       t.same(again.body, answers.at(-1)?.body);
-      t.equal((await ask(String(known))).status, 400, 'known from the test before');
+      t.equal((await ask(String(known))).status, 400, 'known from the previous test');
       t.equal((await upstream.calls()).chat, before + others.length);
       t.same((await audit(service.database.db)).differences, []);
     });
 
-    await t.test('65: too few images are refunded 20 times an hour, and not asked for again', async (t) => {
-      await upstream.configure({ choices: 1 });
-      const { owner, used } = await signUp(service);
-      const answers: Answer[] = [];
-      const draw = (model: string) =>
-        client.post('/images/generations', { prompt: 'A fox', model, n: 2 }, owner);
-      for (const model of models) answers.push(await draw(model));
-      bounded(t, answers, (await used()).images, 2, { code: 'invalidRequest', param: 'n' });
-      t.match(await draw(String(models[0])), { status: 400, body: { error: { param: 'n' } } });
-      t.equal((await upstream.calls()).images, models.length);
-    });
+    await t.test(
+      '65: too few images are refunded at most 20 times per hour, and the upstream is not asked again',
+      async (t) => {
+        await upstream.configure({ choices: 1 });
+        const { owner, used } = await signUp(service);
+        const answers: Answer[] = [];
+        const draw = (model: string) =>
+          client.post('/images/generations', { prompt: 'A fox', model, n: 2 }, owner);
+        for (const model of models) answers.push(await draw(model));
+        bounded(t, answers, (await used()).images, 2, { code: 'invalidRequest', param: 'n' });
+        t.match(await draw(String(models[0])), { status: 400, body: { error: { param: 'n' } } });
+        t.equal((await upstream.calls()).images, models.length);
+      },
+    );
   });
 });
 
-t.test('65: an upstream that is silent or away', async (t) => {
+t.test('65: an unresponsive or failing upstream', async (t) => {
   t.beforeEach(() => upstream.reset());
   const env = {
     ...plansFile(t, unlimited),
@@ -162,30 +165,33 @@ t.test('65: an upstream that is silent or away', async (t) => {
       [false, true].map((stream) => ({ path, body: body('Hi', { stream }) })),
     );
 
-    await t.test('timeouts after the model has the request are refunded 20 times an hour', async (t) => {
-      await upstream.configure({ fault: 'hang' });
-      const { owner, used } = await signUp(service);
-      const calls = Array.from({ length: 3 }, () => kinds).flat();
-      const answers = await Promise.all(
-        calls.map(async ({ body, path }) => {
-          const headers = retryKey();
-          const answer = await client.post(path, body, { ...owner, headers });
-          if (answer.body.error.charged !== true) return answer;
-          const again = await client.post(path, body, { ...owner, headers });
-          t.ok(isReplay(again));
-          t.equal(again.status, 504);
-          t.match(again.headers.get('content-type'), /^application\/json/);
-          t.same(again.body, answer.body);
-          return answer;
-        }),
-      );
-      t.ok(answers.every(({ status }) => status === 504));
-      bounded(t, answers, (await used()).chat, 1, { code: 'upstreamTimeout' });
-      t.equal((await upstream.calls()).chat, calls.length);
-      t.same((await audit(service.database.db)).differences, []);
-    });
+    await t.test(
+      'timeouts after the upstream has received the request are refunded at most 20 times per hour',
+      async (t) => {
+        await upstream.configure({ fault: 'hang' });
+        const { owner, used } = await signUp(service);
+        const calls = Array.from({ length: 3 }, () => kinds).flat();
+        const answers = await Promise.all(
+          calls.map(async ({ body, path }) => {
+            const headers = retryKey();
+            const answer = await client.post(path, body, { ...owner, headers });
+            if (answer.body.error.charged !== true) return answer;
+            const again = await client.post(path, body, { ...owner, headers });
+            t.ok(isReplay(again));
+            t.equal(again.status, 504);
+            t.match(again.headers.get('content-type'), /^application\/json/);
+            t.same(again.body, answer.body);
+            return answer;
+          }),
+        );
+        t.ok(answers.every(({ status }) => status === 504));
+        bounded(t, answers, (await used()).chat, 1, { code: 'upstreamTimeout' });
+        t.equal((await upstream.calls()).chat, calls.length);
+        t.same((await audit(service.database.db)).differences, []);
+      },
+    );
 
-    await t.test('failures that no client can cause are always refunded', async (t) => {
+    await t.test('failures that a client cannot cause are always refunded', async (t) => {
       const { owner, used } = await signUp(service);
       for (const fault of ['reset', 'status', 'bad-json'] as const) {
         await upstream.configure({ fault });

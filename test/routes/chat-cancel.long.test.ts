@@ -1,4 +1,4 @@
-// Stopping requests that run on another replica: contract section 16. How soon is in stop-deadline.long.test.ts.
+// Stopping requests that run on another replica. Contract section 16. stop-deadline.long.test.ts covers the deadline.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
@@ -13,7 +13,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 const { client, databaseUrl, replicas } = await startCluster(t, {
   count: 2,
-  // Without a name of the model, the first question asks the upstream for it.
+  // Without a model name, the first request would have to ask the upstream for it.
   env: { ...plansFile(t), CHAT_URL: upstream.url, CHAT_MODEL: MODEL },
 });
 const [one, other] = replicas as [Replica, Replica];
@@ -34,7 +34,7 @@ async function begin(replica: Replica) {
   return { id: String(id), stream };
 }
 
-t.test('before the first output, by the idempotency key', async (t) => {
+t.test('a request can be stopped by its idempotency key before the first output', async (t) => {
   await upstream.configure({ headersDelayMs: 30_000 });
   const idempotencyKey = randomUUID();
   const { chat: calls } = await upstream.calls();
@@ -43,27 +43,30 @@ t.test('before the first output, by the idempotency key', async (t) => {
     { message: 'Hi' },
     { key, headers: { 'idempotency-key': idempotencyKey } },
   );
-  await eventually('it is at the engine', async () => (await upstream.calls()).chat > calls);
+  await eventually('the upstream has the request', async () => (await upstream.calls()).chat > calls);
   const stopped = await at(other).post('/chat/cancel', { idempotency_key: idempotencyKey }, { key });
   t.match(stopped, { status: 200, body: { stopped: true } });
   t.match(await answer, { status: 200, body: { reply: '', stopped: true } });
 });
 
-t.test('a race with the end: it was stopped or had finished, and both sides agree', async (t) => {
-  for (let n = 0; n < 20; n += 1) {
-    await upstream.configure({ chunks: 4 + n, chunkIntervalMs: 30 });
-    const { id, stream } = await begin(one);
-    const [answer, events] = await Promise.all([
-      at(other).post(`/chat/${id}/cancel`, undefined, { key }),
-      stream.rest(),
-    ]);
-    const done = events.at(-1);
-    t.equal(done?.event, 'done');
-    t.equal(answer.status, done?.data.stopped ? 200 : 409);
-  }
-});
+t.test(
+  'if a stop races with the end of a reply, both responses agree on whether the reply was stopped',
+  async (t) => {
+    for (let n = 0; n < 20; n += 1) {
+      await upstream.configure({ chunks: 4 + n, chunkIntervalMs: 30 });
+      const { id, stream } = await begin(one);
+      const [answer, events] = await Promise.all([
+        at(other).post(`/chat/${id}/cancel`, undefined, { key }),
+        stream.rest(),
+      ]);
+      const done = events.at(-1);
+      t.equal(done?.event, 'done');
+      t.equal(answer.status, done?.data.stopped ? 200 : 409);
+    }
+  },
+);
 
-t.test('a replica that is paused, and then goes on', async (t) => {
+t.test('a stop fails while the replica is paused, and succeeds after it resumes', async (t) => {
   const { id, stream } = await begin(one);
   one.pause();
   t.teardown(() => one.resume());
@@ -74,11 +77,11 @@ t.test('a replica that is paused, and then goes on', async (t) => {
   t.match((await stream.rest()).at(-1), { event: 'done', data: { stopped: true } });
 });
 
-t.test('a replica that is killed leaves nothing to stop', async (t) => {
+t.test('after a replica is killed, its requests count as finished', async (t) => {
   const { id } = await begin(one);
   await one.kill('SIGKILL');
   await eventually(
-    'its lease has expired',
+    'the lease has expired',
     async () => (await at(other).post(`/chat/${id}/cancel`, undefined, { key })).status === 409,
     60_000,
   );

@@ -1,4 +1,4 @@
-// What a continued conversation sends to the model, and says that it did not: reliability test 75.
+// Which messages of a conversation reach the model, and how many the response reports as omitted. Reliability test 75.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
@@ -10,7 +10,7 @@ import { several, upstreamsFile } from '../support/upstreams-file.ts';
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
-/** Sends a message; returns the reply and what the model was asked. */
+/** Sends a message. Returns the reply and the messages that reached the model. */
 async function ask(client: Client, key: string, body: Body) {
   await upstream.reset();
   const answer = await client.post('/chat', body, { key });
@@ -26,7 +26,7 @@ t.test('the default budget', async (t) =>
     const { key } = await client.createKey(owner);
 
     await t.test(
-      '75 after 60,000 characters in a message the next turn holds the last question, and says what was omitted',
+      '75: after a message of 60,000 characters, the next turn omits it and reports how many messages it omitted',
       async (t) => {
         const first = await ask(client, key, { message: 'x'.repeat(60_000) });
         t.same(first.reply.history, { included: 0, omitted: 0 });
@@ -40,7 +40,7 @@ t.test('the default budget', async (t) =>
       },
     );
 
-    await t.test('in a stream `done` says it, and so does what an idempotency key repeats', async (t) => {
+    await t.test('the `done` event of a stream and a replayed response report the history', async (t) => {
       const { reply } = await ask(client, key, { message: 'x'.repeat(50_000) });
       const body = { message: 'And now?', conversation_id: reply.conversation_id };
       const headers = (value: string) => ({ key, headers: { 'idempotency-key': value } });
@@ -55,17 +55,17 @@ t.test('the default budget', async (t) =>
       }
     });
 
-    await t.test('an answer that does not fit goes with its question, never without', async (t) => {
+    await t.test('a question that does not fit is omitted together with its reply', async (t) => {
       await upstream.reset();
       const { reply } = await ask(client, key, { message: 'y'.repeat(30_000) });
       const { conversation_id } = reply;
       const { asked, reply: next } = await ask(client, key, { message: 'And now?', conversation_id });
-      t.same(asked, ['And now?'], 'its answer alone would have fitted');
+      t.same(asked, ['And now?'], 'the reply alone would have fit');
       t.same(next.history, { included: 0, omitted: 2 });
     });
 
     await t.test(
-      'messages of before there were places: in the order of their ids, then the new ones',
+      'messages stored without positions are sent in the order of their IDs, before newer ones',
       async (t) => {
         const { reply } = await ask(client, key, { message: 'one' });
         const { conversation_id } = reply;
@@ -84,7 +84,7 @@ t.test('the default budget', async (t) =>
         const four = await ask(client, key, { message: 'z'.repeat(60_000), conversation_id });
         t.same(four.asked.slice(0, -1), [...old, 'three', 'You said: three']);
         const five = await ask(client, key, { message: 'five', conversation_id });
-        t.same(five.reply.history, { included: 0, omitted: 8 }, 'places count them');
+        t.same(five.reply.history, { included: 0, omitted: 8 }, 'positions include the old messages');
         const { body } = await client.get(`/conversations/${conversation_id}`, { key });
         t.same(
           body.messages.map(({ content }: Body) => content.slice(0, 15)),
@@ -106,14 +106,14 @@ t.test('CHAT_HISTORY_CHARACTERS', async (t) =>
     const { conversation_id } = reply;
     for (const message of ['a2', 'a3', 'a4', 'a5']) await ask(client, key, { message, conversation_id });
 
-    await t.test('the newest messages that fit, oldest first', async (t) => {
-      // A question and its answer have 2 and 12 characters.
+    await t.test('the newest messages that fit are sent, oldest first', async (t) => {
+      // A question has 2 characters, and its reply 12.
       const { asked, reply: last } = await ask(client, key, { message: 'a6', conversation_id });
       t.same(asked, [...['a2', 'a3', 'a4', 'a5'].flatMap((text) => [text, `You said: ${text}`]), 'a6']);
       t.same(last.history, { included: 8, omitted: 2 });
     });
 
-    await t.test('messages of before there were places are counted, too', async (t) => {
+    await t.test('messages stored without positions are counted as omitted', async (t) => {
       await database.db.execute(
         sql`update messages set position = 0 where conversation_id = ${conversation_id}::uuid`,
       );
@@ -126,22 +126,22 @@ t.test('CHAT_HISTORY_CHARACTERS', async (t) =>
 
 const withContext = (contextTokens: number) => upstreamsFile(several([upstream], {}, { contextTokens })).env;
 
-t.test('a known context window decides', async (t) =>
+t.test('a known context window sets the budget', async (t) =>
   onEachDatabase(t, withContext(40_000), async (t, { client }) => {
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);
-    // 10,000 tokens are for the reply. The others hold 90,000 bytes.
-    await t.test('more than the default fits', async (t) => {
+    // The reply reserves 10,000 tokens. The rest fits 90,000 bytes.
+    await t.test('a large context window fits more than the default budget', async (t) => {
       const { reply } = await ask(client, key, { message: 'x'.repeat(40_000) });
       const { conversation_id } = reply;
       const next = await ask(client, key, { message: 'And now?', conversation_id });
       t.same(next.reply.history, { included: 2, omitted: 0 });
       const limited = { message: 'And now?', conversation_id, max_output_tokens: 20_000 };
       const { reply: short } = await ask(client, key, limited);
-      t.same(short.history, { included: 2, omitted: 2 }, 'the longest reply is left out of it');
+      t.same(short.history, { included: 2, omitted: 2 }, 'tokens reserved for the reply reduce the budget');
     });
 
-    await t.test('text of several bytes a character takes as many more tokens', async (t) => {
+    await t.test('the budget counts bytes, so multibyte text uses more of it', async (t) => {
       const { reply } = await ask(client, key, { message: '\u65e5'.repeat(16_000) });
       const { conversation_id } = reply;
       const next = await ask(client, key, { message: 'And now?', conversation_id });
@@ -150,7 +150,7 @@ t.test('a known context window decides', async (t) =>
   }),
 );
 
-t.test('CHAT_HISTORY_CHARACTERS limits what a known context window would hold', async (t) => {
+t.test('CHAT_HISTORY_CHARACTERS also limits models with a known context window', async (t) => {
   const limited = { ...withContext(40_000), CHAT_HISTORY_CHARACTERS: '60' };
   await onEachDatabase(t, limited, async (t, { client }) => {
     const owner = await client.signUp();
@@ -161,7 +161,7 @@ t.test('CHAT_HISTORY_CHARACTERS limits what a known context window would hold', 
   });
 });
 
-t.test('a very large context window: the newest 2 million bytes', async (t) =>
+t.test('with a very large context window, the newest 2 million bytes are sent', async (t) =>
   onEachDatabase(t, withContext(2_000_000), async (t, { client, database }) => {
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);

@@ -1,4 +1,4 @@
-// Images of the chat: what the model gets, now and with later questions, and what is kept.
+// Images in the chat: which ones the model receives, with this message and later ones, and which ones are stored.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
@@ -40,7 +40,7 @@ onEachDatabase(t, env, async (t, { client, database }) => {
   const { key } = await client.createKey(owner);
   await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie: owner.cookie });
 
-  /** The answer, and the contents of the messages that reached the model. */
+  /** The response, and the contents of the messages that reached the model. */
   async function ask(body: Body) {
     await upstream.reset();
     const answer = await client.post('/chat', body, { key });
@@ -51,7 +51,7 @@ onEachDatabase(t, env, async (t, { client, database }) => {
   const used = async () => (await client.get('/usage', { key })).body.used.chat;
 
   for (const stream of [false, true])
-    await t.test(`stream ${stream}: images reach the model, with this question and the next`, async (t) => {
+    await t.test(`stream ${stream}: images reach the model with this message and the next one`, async (t) => {
       await upstream.reset();
       const sent = { message: 'Which?', images: [gif, png, webp, jpeg], model: 'sees', stream };
       const answer = await client.post('/chat', sent, { key });
@@ -92,40 +92,46 @@ onEachDatabase(t, env, async (t, { client, database }) => {
       });
     });
 
-  await t.test('a model that takes no images: 400, and the conversation goes on without them', async (t) => {
-    const { conversation_id } = await ask({ message: 'Look', images: [gif] });
-    const before = await used();
-    const refused = await client.post('/chat', { message: 'x', images: [gif], model: 'blind' }, { key });
-    t.match(refused, {
-      status: 400,
-      body: { error: { code: 'invalidRequest', param: 'images', reason: 'unsupported_value' } },
-    });
-    t.equal(await used(), before);
-    const next = await ask({ message: 'And now?', conversation_id, model: 'blind' });
-    t.same(next.asked, ['Look', 'You said: Look', 'And now?']);
-    t.same(next.history, { included: 2, omitted: 0 });
-  });
+  await t.test(
+    'POST /chat 400: a model without image support; the conversation can continue without the images',
+    async (t) => {
+      const { conversation_id } = await ask({ message: 'Look', images: [gif] });
+      const before = await used();
+      const refused = await client.post('/chat', { message: 'x', images: [gif], model: 'blind' }, { key });
+      t.match(refused, {
+        status: 400,
+        body: { error: { code: 'invalidRequest', param: 'images', reason: 'unsupported_value' } },
+      });
+      t.equal(await used(), before);
+      const next = await ask({ message: 'And now?', conversation_id, model: 'blind' });
+      t.same(next.asked, ['Look', 'You said: Look', 'And now?']);
+      t.same(next.history, { included: 2, omitted: 0 });
+    },
+  );
 
-  await t.test('POST /chat 400: wrong images, uncharged, with the number of the image', async (t) => {
-    const before = await used();
-    const wrong: [unknown, string, RegExp][] = [
-      ['x', 'images', /images/],
-      [Array.from({ length: 9 }, () => gif), 'images', /images/],
-      [[gif, 1], 'images.1', /images\.1/],
-      [['https://example.com/a.png'], 'images.0', /must be a PNG, JPEG, WebP, or GIF as a `data:` URL/],
-      [['data:image/svg+xml;base64,PHN2Zy8+'], 'images.0', /must be a PNG/],
-      [[gif, 'data:image/png;base64,####'], 'images.1', /is not valid Base64/],
-      [[gif.replace('image/gif', 'image/png')], 'images.0', /is not image\/png/],
-      [[jpegOf(2 * MIB), jpegOf(1.2 * MIB)], 'images', /the limit is 4 MiB/],
-    ];
-    for (const [images, param, message] of wrong) {
-      const answer = await client.post('/chat', { message: 'x', images }, { key });
-      t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param, message } } });
-    }
-    t.equal(await used(), before);
-  });
+  await t.test(
+    'POST /chat 400: invalid images are not charged, and the error gives the index of the image',
+    async (t) => {
+      const before = await used();
+      const wrong: [unknown, string, RegExp][] = [
+        ['x', 'images', /images/],
+        [Array.from({ length: 9 }, () => gif), 'images', /images/],
+        [[gif, 1], 'images.1', /images\.1/],
+        [['https://example.com/a.png'], 'images.0', /must be a PNG, JPEG, WebP, or GIF as a `data:` URL/],
+        [['data:image/svg+xml;base64,PHN2Zy8+'], 'images.0', /must be a PNG/],
+        [[gif, 'data:image/png;base64,####'], 'images.1', /is not valid Base64/],
+        [[gif.replace('image/gif', 'image/png')], 'images.0', /is not image\/png/],
+        [[jpegOf(2 * MIB), jpegOf(1.2 * MIB)], 'images', /the limit is 4 MiB/],
+      ];
+      for (const [images, param, message] of wrong) {
+        const answer = await client.post('/chat', { message: 'x', images }, { key });
+        t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param, message } } });
+      }
+      t.equal(await used(), before);
+    },
+  );
 
-  await t.test('without storing, images can be larger, and nothing is kept', async (t) => {
+  await t.test('with store: false, images can be larger, and none are stored', async (t) => {
     const large = [jpegOf(2 * MIB), jpegOf(2 * MIB)];
     const count = () => rowsOf(database.db, sql`select from messages where image_urls is not null`);
     const before = await count();
@@ -135,37 +141,40 @@ onEachDatabase(t, env, async (t, { client, database }) => {
     t.same(await count(), before);
   });
 
-  await t.test('earlier images within 8 MiB: whole messages, newest first', async (t) => {
+  await t.test('earlier messages with images are sent up to 8 MiB, newest first', async (t) => {
     const images = [jpegOf(2.9 * MIB)];
     const { conversation_id } = await ask({ message: 'one', images });
     for (const message of ['two', 'three']) await ask({ message, images, conversation_id });
     const next = await ask({ message: 'four', conversation_id });
-    t.same(next.asked.length, 5, 'two questions of 3.9 MiB with their answers');
+    t.same(next.asked.length, 5, 'two questions of 3.9 MiB with their replies');
     t.same(next.asked[0], withImages('two', ...images));
     t.same(next.history, { included: 4, omitted: 2 });
   });
 
-  await t.test('another key and another account see no image; deleting deletes them', async (t) => {
-    const { conversation_id: id } = await ask({ message: 'Mine', images: [gif] });
-    const { body } = await client.get(`/conversations/${id}`, { key });
-    const path = `/conversations/${id}/images?message_id=${body.messages[0].id}`;
-    const other = await client.createKey(owner);
-    const stranger = await client.signUp();
-    t.equal((await client.get(path, { key: other.key })).status, 404);
-    t.equal((await client.get(path, { cookie: stranger.cookie })).status, 404);
-    t.equal((await client.get(path, { cookie: owner.cookie })).body.data.length, 1);
-    // Nor by way of a conversation of one's own.
-    const own = await client.post('/chat', { message: 'x' }, { cookie: stranger.cookie });
-    const crossed = path.replace(id, own.body.conversation_id);
-    t.same((await client.get(crossed, { cookie: stranger.cookie })).body, { data: [] });
+  await t.test(
+    'other keys and accounts cannot read images, and deleting a conversation deletes its images',
+    async (t) => {
+      const { conversation_id: id } = await ask({ message: 'Mine', images: [gif] });
+      const { body } = await client.get(`/conversations/${id}`, { key });
+      const path = `/conversations/${id}/images?message_id=${body.messages[0].id}`;
+      const other = await client.createKey(owner);
+      const stranger = await client.signUp();
+      t.equal((await client.get(path, { key: other.key })).status, 404);
+      t.equal((await client.get(path, { cookie: stranger.cookie })).status, 404);
+      t.equal((await client.get(path, { cookie: owner.cookie })).body.data.length, 1);
+      // A conversation of the other account does not give access, either.
+      const own = await client.post('/chat', { message: 'x' }, { cookie: stranger.cookie });
+      const crossed = path.replace(id, own.body.conversation_id);
+      t.same((await client.get(crossed, { cookie: stranger.cookie })).body, { data: [] });
 
-    t.equal((await client.delete(`/conversations/${id}`, { key })).status, 204);
-    t.equal((await client.get(path, { key })).status, 404);
-    const left = sql`select from messages where conversation_id = ${id}::uuid`;
-    t.same(await rowsOf(database.db, left), []);
-  });
+      t.equal((await client.delete(`/conversations/${id}`, { key })).status, 204);
+      t.equal((await client.get(path, { key })).status, 404);
+      const left = sql`select from messages where conversation_id = ${id}::uuid`;
+      t.same(await rowsOf(database.db, left), []);
+    },
+  );
 
-  await t.test('an idempotency key stands for the images, too', async (t) => {
+  await t.test('an idempotency key covers the images', async (t) => {
     const post = (images: string[]) =>
       client.post('/chat', { message: 'Once', images }, { key, headers: { 'idempotency-key': 'images' } });
     const first = await post([gif]);
@@ -194,7 +203,7 @@ onEachDatabase(t, env, async (t, { client, database }) => {
 });
 
 onEachDatabase(t, { ...env, ...plansFile(t, { tokens: 20_000 }) }, async (t, { client }) => {
-  await t.test('an image reserves the tokens that it reserves on /chat/completions', async (t) => {
+  await t.test('an image reserves as many tokens on /chat as on /chat/completions', async (t) => {
     const owner = await client.signUp();
     const needed = async (path: string, body: Body) =>
       (await client.post(path, body, { cookie: owner.cookie })).body.error?.limit?.needed;

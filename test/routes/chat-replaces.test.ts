@@ -1,4 +1,4 @@
-// Editing a question and asking it again: the new turn takes the place of the old one, and of all after it.
+// Editing a message: the new turn replaces the old one and all later turns.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
@@ -36,7 +36,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
 
   for (const stream of [false, true])
     await t.test(
-      `replaces, ${stream ? 'streamed' : 'in JSON'}: what comes after is not sent, and is deleted`,
+      `replaces, ${stream ? 'streamed' : 'in JSON'}: later messages are not sent to the model and are deleted`,
       async (t) => {
         const id = await converse('One', 'Two', 'Three');
         const [, , two] = await messagesOf(id);
@@ -47,11 +47,11 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
         await upstream.reset();
         await client.post('/chat', { message: 'Drei', conversation_id: id }, { key });
         t.same(await asked(), [...said('One', 'Zwei'), 'Drei']);
-        t.same(await textsOf(id), said('One', 'Zwei', 'Drei'), 'the next turn follows');
+        t.same(await textsOf(id), said('One', 'Zwei', 'Drei'), 'the next turn is appended');
       },
     );
 
-  await t.test('the first question can be replaced, and the reply counts no history', async (t) => {
+  await t.test('the first message can be replaced, and the response reports no history', async (t) => {
     const id = await converse('One', 'Two');
     const [one] = await messagesOf(id);
     const { body } = await client.post(
@@ -73,7 +73,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     t.same(await textsOf(id), said('One', 'Zwei'));
   });
 
-  await t.test('a failure and `store: false` delete nothing', async (t) => {
+  await t.test('a failed request and `store: false` delete nothing', async (t) => {
     const id = await converse('One', 'Two');
     const two = (await messagesOf(id))[2];
     const body = { message: 'Zwei', conversation_id: id, replaces: two?.id };
@@ -84,7 +84,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     t.same(await textsOf(id), said('One', 'Two'));
   });
 
-  await t.test('a stopped stream deletes nothing and is not stored, and stays charged', async (t) => {
+  await t.test('a stopped stream is charged but not stored, and deletes nothing', async (t) => {
     const id = await converse('One', 'Two');
     const two = (await messagesOf(id))[2];
     const body = { message: 'Zwei', conversation_id: id, replaces: two?.id, stream: true };
@@ -102,7 +102,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     });
   });
 
-  await t.test('stopped before its first output, it deletes nothing, also for a retry', async (t) => {
+  await t.test('a request stopped before its first output deletes nothing, even when retried', async (t) => {
     const id = await converse('One', 'Two');
     const two = (await messagesOf(id))[2];
     for (const stream of [false, true]) {
@@ -112,7 +112,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
       const idempotencyKey = randomUUID();
       const options = { key, headers: { 'idempotency-key': idempotencyKey } };
       const answer = client.post('/chat', body, options);
-      await eventually('it is at the engine', async () => (await upstream.calls()).chat > calls);
+      await eventually('the upstream has the request', async () => (await upstream.calls()).chat > calls);
       await client.post('/chat/cancel', { idempotency_key: idempotencyKey }, { key });
       const replyOf = ({ body: of }: Awaited<typeof answer>) => (stream ? of.at(-1).data : of);
       t.match(replyOf(await answer), { stopped: true, conversation_id: id });
@@ -121,7 +121,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     }
   });
 
-  await t.test('a client that leaves during the answer deletes nothing', async (t) => {
+  await t.test('a client that disconnects during the reply deletes nothing', async (t) => {
     const id = await converse('One', 'Two');
     const two = (await messagesOf(id))[2];
     const body = { message: 'Zwei', conversation_id: id, replaces: two?.id, stream: true };
@@ -130,7 +130,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     await stream.next();
     await stream.next();
     stream.leave();
-    await eventually('its end is recorded', async () => {
+    await eventually('the end of the request is recorded', async () => {
       const charge = await lastCharge(service, owner.accountId);
       return charge?.status === 499 && charge.output_tokens !== null;
     });
@@ -138,7 +138,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
   });
 
   await t.test(
-    'replacements at once: each reply that was sent is a whole turn, after what they replaced',
+    'concurrent replacements: each reply that was sent is stored as a complete turn',
     async (t) => {
       const id = await converse('One', 'Two', 'Three');
       const two = (await messagesOf(id))[2];
@@ -157,7 +157,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     },
   );
 
-  await t.test('only a message of the user in the conversation can be replaced', async (t) => {
+  await t.test('only a user message of the same conversation can be replaced', async (t) => {
     const id = await converse('One');
     const other = await converse('Elsewhere');
     const [one, answer] = await messagesOf(id);

@@ -19,7 +19,7 @@ t.test('the built-in engine', async (t) => {
     const body = { message: 'How do I create a key?' };
 
     await t.test(
-      'POST /chat stream: start, deltas, done; the same reply as without, charged once',
+      'POST /chat stream: sends start, deltas, and done with the non-streamed reply, and is charged once',
       async (t) => {
         const whole = await client.post('/chat', { ...body, store: false }, { key });
         const answer = await client.post('/chat', { ...body, stream: true }, { key });
@@ -45,7 +45,7 @@ t.test('the built-in engine', async (t) => {
     );
 
     await t.test(
-      'POST /chat stream: a conversation is continued, with store false nothing is kept',
+      'POST /chat stream: continues a conversation, and stores nothing with store: false',
       async (t) => {
         const first = await client.post('/chat', { ...body, stream: true }, { key });
         const id = first.body[0].data.conversation_id;
@@ -60,7 +60,7 @@ t.test('the built-in engine', async (t) => {
       },
     );
 
-    await t.test('POST /chat stream: bad input is a plain error, and not charged', async (t) => {
+    await t.test('POST /chat stream: invalid input returns a JSON error and is not charged', async (t) => {
       const before = (await client.get('/usage', { key })).body.used.chat;
       for (const [wrong, status] of [
         [{ message: '', stream: true }, 400],
@@ -80,7 +80,7 @@ t.test('an upstream', async (t) => {
     const { key } = await client.createKey(await client.signUp());
 
     await t.test(
-      'POST /chat stream: events come as the engine makes them, the turn is stored before done',
+      'POST /chat stream: events are sent immediately, and the turn is stored before done',
       async (t) => {
         await upstream.configure({ chunks: 5, chunkIntervalMs: 1500 });
         const startedAt = performance.now();
@@ -95,40 +95,51 @@ t.test('an upstream', async (t) => {
       },
     );
 
-    await t.test('POST /chat stream: no byte precedes the first output, not even the head', async (t) => {
-      await upstream.configure({ firstChunkDelayMs: 400 });
-      const startedAt = performance.now();
-      const { response, rest } = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
-      t.ok(performance.now() - startedAt >= 390);
-      t.equal(response.status, 200);
-      t.match((await rest()).at(-1)?.data, { reply: 'You said: Hi' });
-    });
-
-    await t.test('POST /chat stream: start says that the model reasons before it replies', async (t) => {
-      const chunk = (delta: Record<string, unknown>, finish: string | null = null) =>
-        JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
-      const role = chunk({ role: 'assistant', content: '' });
-      const end = [chunk({ content: 'Yes' }), chunk({}, 'stop'), '[DONE]'];
-      for (const reasoning of [
-        { reasoning_content: 'Hm.' },
-        { reasoning: 'Hm.' },
-        { reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] },
-      ]) {
-        await upstream.configure({ events: [role, chunk(reasoning), chunk(reasoning), ...end] });
-        const { body } = await client.post('/chat', { message: 'Hi', stream: true }, { key });
-        t.same(
-          (body as ServerEvent[]).map(({ event }) => event),
-          ['start', 'delta', 'done'],
+    await t.test(
+      'POST /chat stream: nothing is sent before the first output, not even the headers',
+      async (t) => {
+        await upstream.configure({ firstChunkDelayMs: 400 });
+        const startedAt = performance.now();
+        const { response, rest } = await openStream(
+          client,
+          '/chat',
+          { message: 'Hi', stream: true },
+          { key },
         );
-        t.equal(body[0].data.reasoning, true);
-      }
-      await upstream.configure({ events: [role, ...end] });
-      const { body } = await client.post('/chat', { message: 'Hi', stream: true }, { key });
-      t.notOk('reasoning' in body[0].data, 'not if it replies at once');
-    });
+        t.ok(performance.now() - startedAt >= 390);
+        t.equal(response.status, 200);
+        t.match((await rest()).at(-1)?.data, { reply: 'You said: Hi' });
+      },
+    );
 
     await t.test(
-      'POST /chat stream: a role without output is no output, so that what follows is refunded',
+      'POST /chat stream: start reports whether the model reasons before it replies',
+      async (t) => {
+        const chunk = (delta: Record<string, unknown>, finish: string | null = null) =>
+          JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
+        const role = chunk({ role: 'assistant', content: '' });
+        const end = [chunk({ content: 'Yes' }), chunk({}, 'stop'), '[DONE]'];
+        for (const reasoning of [
+          { reasoning_content: 'Hm.' },
+          { reasoning: 'Hm.' },
+          { reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] },
+        ]) {
+          await upstream.configure({ events: [role, chunk(reasoning), chunk(reasoning), ...end] });
+          const { body } = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+          t.same(
+            (body as ServerEvent[]).map(({ event }) => event),
+            ['start', 'delta', 'done'],
+          );
+          t.equal(body[0].data.reasoning, true);
+        }
+        await upstream.configure({ events: [role, ...end] });
+        const { body } = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+        t.notOk('reasoning' in body[0].data, 'no reasoning before the reply');
+      },
+    );
+
+    await t.test(
+      'POST /chat stream: a chunk with only a role is not output, so a later failure is refunded',
       async (t) => {
         const role = { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null };
         await upstream.configure({ events: [JSON.stringify({ choices: [role] })] });
@@ -140,7 +151,7 @@ t.test('an upstream', async (t) => {
     );
 
     await t.test(
-      'POST /chat stream: what breaks off ends with error, stays charged, and is no turn',
+      'POST /chat stream: an interrupted reply ends with error, remains charged, and is not stored',
       async (t) => {
         await upstream.configure({ chunks: 20, fault: 'truncate', faultAfter: 3 });
         const before = (await client.get('/usage', { key })).body.used;
@@ -153,13 +164,13 @@ t.test('an upstream', async (t) => {
         t.equal((await client.get(`/conversations/${body[0].data.conversation_id}`, { key })).status, 404);
         const { used } = (await client.get('/usage', { key })).body;
         t.equal(used.chat, before.chat + 1);
-        t.ok(used.tokens > before.tokens, 'the tokens so far');
+        t.ok(used.tokens > before.tokens, 'the tokens sent so far are charged');
       },
     );
   });
 });
 
-t.test('the reader of events skips comments and takes no half of an event', async (t) => {
+t.test('the event reader skips comments and rejects incomplete events', async (t) => {
   t.same(eventsOf(': keep-alive\n\nevent: a\ndata: {"x":1}\n\ndata: [DONE]\n\n'), [
     { event: 'a', data: { x: 1 } },
     { data: '[DONE]' },

@@ -8,7 +8,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
   const { cookie } = owner;
   const { key } = await client.createKey(owner);
 
-  await t.test('POST /chat 200: the reply, from the guides, charged once', async (t) => {
+  await t.test('POST /chat 200: replies from the guides and is charged once', async (t) => {
     const answer = await client.post('/chat', { message: 'How do I create a key?' }, { key });
     t.match(answer, {
       status: 200,
@@ -21,7 +21,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
     t.match(usage.body.used, { chat: 1, images: 0, search: 0, tokens: input + output });
   });
 
-  await t.test('POST /chat 200: the web session is charged on the same quota', async (t) => {
+  await t.test('POST /chat 200: a web session and keys share one quota', async (t) => {
     const answer = await client.post('/chat', { message: 'What is the quota?' }, { cookie });
     t.equal(answer.status, 200);
     t.equal((await client.get('/usage', { key })).body.used.chat, 2);
@@ -29,7 +29,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
     t.equal(answer.headers.get('ratelimit-remaining'), '48');
   });
 
-  await t.test('POST /chat 200: a conversation is continued, listed, read and deleted', async (t) => {
+  await t.test('POST /chat 200: a conversation can be continued, listed, read, and deleted', async (t) => {
     const first = await client.post('/chat', { message: 'Hello\n  there' }, { key });
     const id = first.body.conversation_id;
     const second = await client.post(
@@ -56,32 +56,35 @@ onEachDatabase(t, {}, async (t, { client }) => {
     t.equal((await client.post('/chat', { message: 'x', conversation_id: id }, { key })).status, 404);
   });
 
-  await t.test('GET /conversations/:id 200: a page of long messages ends at half a megabyte', async (t) => {
-    const words = Array.from({ length: 12 }, (_, index) => `${index} `.padEnd(99_000, '\u0001'));
-    let id: string | undefined;
-    for (const message of words)
-      id = (await client.post('/chat', { message, ...(id && { conversation_id: id }) }, { key })).body
-        .conversation_id;
-    const seen: string[] = [];
-    let cursor: string | null = '';
-    for (let pages = 0; cursor !== null; pages += 1) {
-      t.ok(pages < 5, 'the pages come to an end');
-      const query = cursor === '' ? '' : `?cursor=${cursor}`;
-      const { body } = await client.get(`/conversations/${id}${query}`, { key });
-      const contents = body.messages.map(({ content }: { content: string }) => content);
-      t.ok(contents.join('').length < 700_000, `${contents.length} messages`);
-      t.ok(contents.every((content: string) => content !== ''));
-      seen.unshift(...contents);
-      cursor = body.next_cursor;
-    }
-    t.equal(seen.length, 24, 'every message once');
-    t.same(
-      seen.filter((_, index) => index % 2 === 0),
-      words,
-    );
-  });
+  await t.test(
+    'GET /conversations/:id 200: a page of long messages ends after half a megabyte',
+    async (t) => {
+      const words = Array.from({ length: 12 }, (_, index) => `${index} `.padEnd(99_000, '\u0001'));
+      let id: string | undefined;
+      for (const message of words)
+        id = (await client.post('/chat', { message, ...(id && { conversation_id: id }) }, { key })).body
+          .conversation_id;
+      const seen: string[] = [];
+      let cursor: string | null = '';
+      for (let pages = 0; cursor !== null; pages += 1) {
+        t.ok(pages < 5, 'pagination ends');
+        const query = cursor === '' ? '' : `?cursor=${cursor}`;
+        const { body } = await client.get(`/conversations/${id}${query}`, { key });
+        const contents = body.messages.map(({ content }: { content: string }) => content);
+        t.ok(contents.join('').length < 700_000, `${contents.length} messages`);
+        t.ok(contents.every((content: string) => content !== ''));
+        seen.unshift(...contents);
+        cursor = body.next_cursor;
+      }
+      t.equal(seen.length, 24, 'every message is listed once');
+      t.same(
+        seen.filter((_, index) => index % 2 === 0),
+        words,
+      );
+    },
+  );
 
-  await t.test('POST /chat 200: with store false nothing is kept', async (t) => {
+  await t.test('POST /chat 200: store: false stores nothing', async (t) => {
     const before = (await client.get('/conversations', { cookie })).body.data.length;
     const answer = await client.post('/chat', { message: 'Hello', store: false }, { key });
     t.match(answer, { status: 200, body: { conversation_id: null } });
@@ -89,7 +92,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
   });
 
   await t.test(
-    'GET /conversations: a key sees its own, the web all of the account, nobody those of others',
+    "GET /conversations: a key sees its own, the web sees all of the account's, and no other account sees any",
     async (t) => {
       const second = await client.createKey(owner, { name: 'Second' });
       const { body } = await client.post('/chat', { message: 'Mine' }, { key: second.key });
@@ -110,7 +113,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
     },
   );
 
-  await t.test('GET /conversations pages through all, each once', async (t) => {
+  await t.test('GET /conversations 200: pages list every conversation once', async (t) => {
     const all = (await client.get('/conversations?limit=100', { cookie })).body.data.map(
       (one: { id: string }) => one.id,
     );
@@ -130,7 +133,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
     t.equal((await client.get('/conversations?unknown=1', { cookie })).status, 400);
   });
 
-  await t.test('POST /chat: bad input is answered before anything is charged', async (t) => {
+  await t.test('POST /chat: invalid input is rejected without a charge', async (t) => {
     const before = (await client.get('/usage', { key })).body.used.chat;
     const wrong: [unknown, number, string][] = [
       [{}, 400, 'message'],

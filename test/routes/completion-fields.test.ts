@@ -1,4 +1,4 @@
-// What of a chat completion reaches the engine: contract section 7, reliability test 63.
+// Which fields of a chat completion reach the upstream. Contract section 7, reliability test 63.
 
 import t from 'tap';
 import { CompletionFields } from '../../src/domain/completion-fields.ts';
@@ -24,38 +24,41 @@ const asked = async () => (await upstream.calls()).chat;
 
 t.beforeEach(() => upstream.reset());
 
-t.test('63: a known field in another case → 400 that names it; nothing reaches the upstream', async (t) => {
-  const before = await used();
-  const wrong: [string, unknown, string][] = [
-    ['N', 8, 'n'],
-    ['\uff2e', 8, 'n'],
-    ['Model', 'expensive', 'model'],
-    ['MESSAGES', [], 'messages'],
-    ['\u017ftream', true, 'stream'],
-    ['top_\u212a', 1, 'top_k'],
-    ['Max_Tokens', 1_000_000, 'max_tokens'],
-    ['Stream_Options', {}, 'stream_options'],
-    ['MIROSTAT', 2, 'mirostat'],
-  ];
-  for (const [name, value, param] of wrong) {
-    for (const stream of [false, true]) {
-      const answer = await complete({ messages, stream, [name]: value });
-      t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param } } }, name);
+t.test(
+  '63: a known field in another case returns 400 with its name, and nothing reaches the upstream',
+  async (t) => {
+    const before = await used();
+    const wrong: [string, unknown, string][] = [
+      ['N', 8, 'n'],
+      ['\uff2e', 8, 'n'],
+      ['Model', 'expensive', 'model'],
+      ['MESSAGES', [], 'messages'],
+      ['\u017ftream', true, 'stream'],
+      ['top_\u212a', 1, 'top_k'],
+      ['Max_Tokens', 1_000_000, 'max_tokens'],
+      ['Stream_Options', {}, 'stream_options'],
+      ['MIROSTAT', 2, 'mirostat'],
+    ];
+    for (const [name, value, param] of wrong) {
+      for (const stream of [false, true]) {
+        const answer = await complete({ messages, stream, [name]: value });
+        t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param } } }, name);
+      }
     }
-  }
-  for (const [path, body, name] of [
-    ['/chat', { message: 'Hi' }, 'Model'],
-    ['/images/generations', { prompt: 'A fox' }, 'N'],
-    ['/search', { query: 'x' }, 'Limit'],
-  ] as const) {
-    const answer = await client.post(path, { ...body, [name]: 2 }, { key });
-    t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param: name } } });
-  }
-  t.equal(await asked(), 0);
-  t.equal(await used(), before);
-});
+    for (const [path, body, name] of [
+      ['/chat', { message: 'Hi' }, 'Model'],
+      ['/images/generations', { prompt: 'A fox' }, 'N'],
+      ['/search', { query: 'x' }, 'Limit'],
+    ] as const) {
+      const answer = await client.post(path, { ...body, [name]: 2 }, { key });
+      t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param: name } } });
+    }
+    t.equal(await asked(), 0);
+    t.equal(await used(), before);
+  },
+);
 
-t.test('63: unknown fields do not reach the upstream, and a header names them', async (t) => {
+t.test('63: unknown fields do not reach the upstream, and a response header lists them', async (t) => {
   const body = {
     messages: [{ ...messages[0], Name: 'nested names are free' }],
     ...{ models: ['expensive'], provider: { order: ['x'] }, best_of: 8, service_tier: 'priority' },
@@ -89,11 +92,15 @@ t.test('63: unknown fields do not reach the upstream, and a header names them', 
   await complete(body, headers);
   const again = await complete(body, headers);
   t.equal(again.headers.get('idempotency-replayed'), 'true');
-  t.equal(again.headers.get(IGNORED), 'models, provider, best_of, service_tier', 'also of a stored answer');
+  t.equal(
+    again.headers.get(IGNORED),
+    'models, provider, best_of, service_tier',
+    'also with a replayed response',
+  );
   t.equal((await complete({ messages })).headers.get(IGNORED), null);
 });
 
-t.test('the header that names unknown fields is bounded', async (t) => {
+t.test('the header that lists unknown fields is at most 500 characters long', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`field_${n}`, n]));
   const long = { ['x'.repeat(65)]: 1 };
   const value = (await complete({ messages, ...long, ...many })).headers.get(IGNORED) ?? '';
@@ -101,7 +108,7 @@ t.test('the header that names unknown fields is bounded', async (t) => {
   t.match(value, /^field_0, field_1, /);
 });
 
-t.test('a page of an allowed origin may read which fields were ignored', async (t) => {
+t.test('pages from an allowed origin can read the header that lists ignored fields', async (t) => {
   const origin = 'https://app.example.com';
   const page = await client.createKey(await client.signUp(), { allowed_origins: [origin] });
   const answer = await client.post(
@@ -114,7 +121,7 @@ t.test('a page of an allowed origin may read which fields were ignored', async (
 
 const image = (url: unknown) => [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }];
 
-t.test('image URLs are data: or https to a public host', async (t) => {
+t.test('image URLs must be data: URLs or https URLs with a public or allowed host', async (t) => {
   for (const url of [
     'data:image/png;base64,AA==',
     'https://example.com/fox.png',
@@ -176,114 +183,121 @@ t.test('image URLs are data: or https to a public host', async (t) => {
   t.equal(await asked(), before);
 });
 
-t.test('so are the other URLs that a client can name; texts and schemas are free', async (t) => {
-  const bad = 'https://169.254.169.254/';
-  const part = (members: object) => ({ messages: [{ role: 'user', content: [{ type: 'x', ...members }] }] });
-  for (const body of [
-    part({ image_url: bad }),
-    part({ Image_URL: { URL: bad } }),
-    part({ video_url: { url: bad } }),
-    part({ audio_url: { url: 'http://example.com' } }),
-    part({ file: { file_data: bad } }),
-    part({ file: { file_data: 'http:169.254.169.254' } }),
-    part({ input_audio: { data: 'file:///etc/passwd' } }),
-    part({ image: bad }),
-    part({ images: [bad] }),
-    { messages: [{ role: 'assistant', content: null, images: [{ image_url: { url: bad } }] }] },
-    { messages: [{ role: 'user', content: 'x', image_url: bad }] },
-    { messages, tools: [{ type: 'mcp', server_url: 'http://10.0.0.7/' }] },
-    { messages, prediction: { type: 'content', content: [{ type: 'image_url', image_url: bad }] } },
-  ]) {
-    t.match(
-      await complete(body),
-      { status: 400, body: { error: { code: 'invalidRequest' } } },
-      JSON.stringify(body),
-    );
-  }
-  t.equal(await asked(), 0);
-  const schema = {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    properties: { url: { default: bad } },
-  };
-  for (const body of [
-    { messages: [{ role: 'user', content: `See ${bad}` }] },
-    { messages: [{ role: 'user', content: bad }] },
-    part({ type: 'text', text: 'http://localhost/' }),
-    part({ type: 'thinking', thinking: 'http://localhost/ is where it runs' }),
-    part({ type: 'reasoning', reasoning: 'http://localhost/ is where it runs' }),
-    part({ type: 'file', file: { filename: 'C: notes.pdf', file_data: 'data:application/pdf;base64,AA==' } }),
-    part({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
-    { messages, tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] },
-    { messages, response_format: { type: 'json_schema', json_schema: { name: 's', schema } } },
-    {
-      messages: [
-        {
-          role: 'assistant',
-          content: 'x',
-          annotations: [{ type: 'url_citation', url_citation: { url: 'http://localhost/' } }],
-          tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: `{"url":"${bad}"}` } }],
-        },
-        { role: 'tool', tool_call_id: 'a', content: 'http://localhost/' },
-      ],
-    },
-  ]) {
-    t.equal((await complete(body)).status, 200, JSON.stringify(body));
-  }
-});
-
 t.test(
-  'files that the model server stores belong to the operator: none is passed on by its ID',
+  'other URLs in a request follow the same rule, but text and schemas may contain any URL',
   async (t) => {
-    const id = 'file-of-the-operator';
-    const user = (members: object) => ({ messages: [{ role: 'user', content: [members] }] });
-    const before = await asked();
-    for (const [param, body] of Object.entries({
-      'messages.0.content.0.file.file_id': user({ type: 'file', file: { file_id: id } }),
-      'messages.0.content.0.file.File_ID': user({
-        type: 'file',
-        file: { file_data: 'data:,a', File_ID: id },
-      }),
-      'messages.0.content.0.fileId': user({ type: 'file', fileId: id }),
-      'messages.0.content.0.source.file_id': user({ type: 'image', source: { type: 'file', file_id: id } }),
-      'messages.0.content.0.file_ids': user({ type: 'files', file_ids: [id] }),
-      'messages.0.attachments.0.file_id': {
-        messages: [{ role: 'user', content: 'Read it.', attachments: [{ file_id: id }] }],
-      },
-      'messages.0.file_id': { messages: [{ role: 'user', content: 'Read it.', file_id: id }] },
-      'messages.1.content.0.file.file_id': {
-        messages: [
-          { role: 'assistant', content: null, tool_calls: [] },
-          { role: 'tool', tool_call_id: 'a', content: [{ type: 'file', file: { file_id: id } }] },
-        ],
-      },
-      'prediction.content.0.file_id': {
-        messages,
-        prediction: { type: 'content', content: [{ file_id: id }] },
-      },
-      'tools.0.container.file_ids': {
-        messages,
-        tools: [{ type: 'code_interpreter', container: { file_ids: [id] } }],
-      },
-    })) {
+    const bad = 'https://169.254.169.254/';
+    const part = (members: object) => ({
+      messages: [{ role: 'user', content: [{ type: 'x', ...members }] }],
+    });
+    for (const body of [
+      part({ image_url: bad }),
+      part({ Image_URL: { URL: bad } }),
+      part({ video_url: { url: bad } }),
+      part({ audio_url: { url: 'http://example.com' } }),
+      part({ file: { file_data: bad } }),
+      part({ file: { file_data: 'http:169.254.169.254' } }),
+      part({ input_audio: { data: 'file:///etc/passwd' } }),
+      part({ image: bad }),
+      part({ images: [bad] }),
+      { messages: [{ role: 'assistant', content: null, images: [{ image_url: { url: bad } }] }] },
+      { messages: [{ role: 'user', content: 'x', image_url: bad }] },
+      { messages, tools: [{ type: 'mcp', server_url: 'http://10.0.0.7/' }] },
+      { messages, prediction: { type: 'content', content: [{ type: 'image_url', image_url: bad }] } },
+    ]) {
       t.match(
         await complete(body),
-        { status: 400, body: { error: { code: 'invalidRequest', param, message: /send the file as data/ } } },
-        param,
+        { status: 400, body: { error: { code: 'invalidRequest' } } },
+        JSON.stringify(body),
       );
     }
-    t.equal(await asked(), before);
-    const parameters = { type: 'object', properties: { file_id: { type: 'string' } } };
+    t.equal(await asked(), 0);
+    const schema = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      properties: { url: { default: bad } },
+    };
     for (const body of [
-      user({ type: 'text', text: `{"file_id":"${id}"}` }),
-      user({ type: 'file', file: { file_id: null, file_data: 'data:application/pdf;base64,AA==' } }),
-      { messages, tools: [{ type: 'function', function: { name: 'read', parameters } }] },
-    ])
+      { messages: [{ role: 'user', content: `See ${bad}` }] },
+      { messages: [{ role: 'user', content: bad }] },
+      part({ type: 'text', text: 'http://localhost/' }),
+      part({ type: 'thinking', thinking: 'http://localhost/ is where it runs' }),
+      part({ type: 'reasoning', reasoning: 'http://localhost/ is where it runs' }),
+      part({
+        type: 'file',
+        file: { filename: 'C: notes.pdf', file_data: 'data:application/pdf;base64,AA==' },
+      }),
+      part({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
+      { messages, tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] },
+      { messages, response_format: { type: 'json_schema', json_schema: { name: 's', schema } } },
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: 'x',
+            annotations: [{ type: 'url_citation', url_citation: { url: 'http://localhost/' } }],
+            tool_calls: [
+              { id: 'a', type: 'function', function: { name: 'f', arguments: `{"url":"${bad}"}` } },
+            ],
+          },
+          { role: 'tool', tool_call_id: 'a', content: 'http://localhost/' },
+        ],
+      },
+    ]) {
       t.equal((await complete(body)).status, 200, JSON.stringify(body));
+    }
   },
 );
 
+t.test('file IDs never reach the upstream, because its stored files belong to the operator', async (t) => {
+  const id = 'file-of-the-operator';
+  const user = (members: object) => ({ messages: [{ role: 'user', content: [members] }] });
+  const before = await asked();
+  for (const [param, body] of Object.entries({
+    'messages.0.content.0.file.file_id': user({ type: 'file', file: { file_id: id } }),
+    'messages.0.content.0.file.File_ID': user({
+      type: 'file',
+      file: { file_data: 'data:,a', File_ID: id },
+    }),
+    'messages.0.content.0.fileId': user({ type: 'file', fileId: id }),
+    'messages.0.content.0.source.file_id': user({ type: 'image', source: { type: 'file', file_id: id } }),
+    'messages.0.content.0.file_ids': user({ type: 'files', file_ids: [id] }),
+    'messages.0.attachments.0.file_id': {
+      messages: [{ role: 'user', content: 'Read it.', attachments: [{ file_id: id }] }],
+    },
+    'messages.0.file_id': { messages: [{ role: 'user', content: 'Read it.', file_id: id }] },
+    'messages.1.content.0.file.file_id': {
+      messages: [
+        { role: 'assistant', content: null, tool_calls: [] },
+        { role: 'tool', tool_call_id: 'a', content: [{ type: 'file', file: { file_id: id } }] },
+      ],
+    },
+    'prediction.content.0.file_id': {
+      messages,
+      prediction: { type: 'content', content: [{ file_id: id }] },
+    },
+    'tools.0.container.file_ids': {
+      messages,
+      tools: [{ type: 'code_interpreter', container: { file_ids: [id] } }],
+    },
+  })) {
+    t.match(
+      await complete(body),
+      { status: 400, body: { error: { code: 'invalidRequest', param, message: /send the file as data/ } } },
+      param,
+    );
+  }
+  t.equal(await asked(), before);
+  const parameters = { type: 'object', properties: { file_id: { type: 'string' } } };
+  for (const body of [
+    user({ type: 'text', text: `{"file_id":"${id}"}` }),
+    user({ type: 'file', file: { file_id: null, file_data: 'data:application/pdf;base64,AA==' } }),
+    { messages, tools: [{ type: 'function', function: { name: 'read', parameters } }] },
+  ])
+    t.equal((await complete(body)).status, 200, JSON.stringify(body));
+});
+
 t.test(
-  '63: variants of the longest name that CHAT_FIELDS can list, two UTF-16 units a letter, are refused',
+  '63: variants of the longest name allowed in CHAT_FIELDS are rejected, even with two UTF-16 units per letter',
   async (t) => {
     const name = 'x'.repeat(64);
     const fields = new CompletionFields([name]);

@@ -22,7 +22,7 @@ t.test('the built-in engine', async (t) => {
     const used = async () => (await client.get('/usage', { key })).body.used;
 
     await t.test(
-      'POST /chat/completions stream: chunks, [DONE], the text of the whole answer, n charged',
+      'POST /chat/completions stream: sends chunks and [DONE] with the non-streamed text, and charges n',
       async (t) => {
         const whole = await client.post('/chat/completions', { messages }, { key });
         const before = await used();
@@ -33,15 +33,15 @@ t.test('the built-in engine', async (t) => {
         t.same(events[0]?.data.choices[0].delta, { role: 'assistant', content: '', refusal: null });
         for (const index of [0, 1]) t.equal(textOf(events, index), whole.body.choices[0].message.content);
         t.equal(new Set(events.slice(0, -1).map(({ data }) => data.id)).size, 1);
-        t.equal(usageOf(events).length, 0, 'usage was not asked for');
+        t.equal(usageOf(events).length, 0, 'usage was not requested');
         const after = await used();
         t.equal(after.chat, before.chat + 2);
-        t.ok(after.tokens > before.tokens, 'and is counted all the same');
+        t.ok(after.tokens > before.tokens, 'usage is counted anyway');
       },
     );
 
     await t.test(
-      'POST /chat/completions stream: usage comes last where it is asked for, else null',
+      'POST /chat/completions stream: usage is in the last chunk if requested, and null in the others',
       async (t) => {
         const body = { messages, stream: true, stream_options: { include_usage: true } };
         const events: ServerEvent[] = (await client.post('/chat/completions', body, { key })).body;
@@ -53,7 +53,7 @@ t.test('the built-in engine', async (t) => {
       },
     );
 
-    await t.test('POST /chat/completions: stream false and null are no stream', async (t) => {
+    await t.test('POST /chat/completions 200: stream: false and null return JSON', async (t) => {
       for (const stream of [false, null]) {
         const answer = await client.post('/chat/completions', { messages, stream }, { key });
         t.match(answer, { status: 200, body: { object: 'chat.completion' } });
@@ -70,7 +70,7 @@ t.test('an upstream', async (t) => {
     const { key } = await client.createKey(owner);
 
     await t.test(
-      'POST /chat/completions stream: what the client sends and the engine says passes',
+      "POST /chat/completions stream: passes through the client's fields and the upstream's fields",
       async (t) => {
         const tools = [
           {
@@ -97,7 +97,7 @@ t.test('an upstream', async (t) => {
       },
     );
 
-    await t.test('POST /chat/completions stream: the tokens are those that the engine counts', async (t) => {
+    await t.test('POST /chat/completions stream: charges the tokens that the upstream reports', async (t) => {
       await client.post('/chat/completions', { messages, stream: true }, { key });
       t.match(await lastCharge(service, owner.accountId), {
         state: 'final',
@@ -110,7 +110,7 @@ t.test('an upstream', async (t) => {
     });
 
     await t.test(
-      'POST /chat/completions stream: what breaks off ends with error and without [DONE]',
+      'POST /chat/completions stream: an interrupted reply ends with error and without [DONE]',
       async (t) => {
         await upstream.configure({ chunks: 9, fault: 'truncate', faultAfter: 2 });
         const { body, text } = await client.post(

@@ -7,39 +7,42 @@ onEachDatabase(t, {}, async (t, { client }) => {
   const messages = [{ role: 'user', content: 'How do I create a key?' }];
   const used = async () => (await client.get('/usage', { key })).body.used.chat;
 
-  await t.test("POST /chat/completions 200: OpenAI's shape, n choices, n charged", async (t) => {
-    const answer = await client.post(
-      '/chat/completions',
-      { model: 'parley-builtin', messages, n: 3 },
-      { key },
-    );
-    t.match(answer, {
-      status: 200,
-      body: {
-        id: /^chatcmpl-/,
-        object: 'chat.completion',
-        model: 'parley-builtin',
-        system_fingerprint: /.*/,
-      },
-    });
-    t.same(
-      answer.body.choices.map(({ index }: { index: number }) => index),
-      [0, 1, 2],
-    );
-    t.match(answer.body.choices[0], {
-      message: { role: 'assistant', refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    });
-    t.equal(
-      answer.body.usage.total_tokens,
-      answer.body.usage.prompt_tokens + answer.body.usage.completion_tokens,
-    );
-    t.equal(await used(), 3);
-  });
+  await t.test(
+    "POST /chat/completions 200: has OpenAI's format, and returns and charges n choices",
+    async (t) => {
+      const answer = await client.post(
+        '/chat/completions',
+        { model: 'parley-builtin', messages, n: 3 },
+        { key },
+      );
+      t.match(answer, {
+        status: 200,
+        body: {
+          id: /^chatcmpl-/,
+          object: 'chat.completion',
+          model: 'parley-builtin',
+          system_fingerprint: /.*/,
+        },
+      });
+      t.same(
+        answer.body.choices.map(({ index }: { index: number }) => index),
+        [0, 1, 2],
+      );
+      t.match(answer.body.choices[0], {
+        message: { role: 'assistant', refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      });
+      t.equal(
+        answer.body.usage.total_tokens,
+        answer.body.usage.prompt_tokens + answer.body.usage.completion_tokens,
+      );
+      t.equal(await used(), 3);
+    },
+  );
 
   await t.test(
-    'POST /chat/completions 200: content parts, developer and tool roles, and unknown fields pass',
+    'POST /chat/completions 200: accepts content parts, developer and tool roles, and unused fields',
     async (t) => {
       const body = {
         messages: [
@@ -62,7 +65,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
     },
   );
 
-  await t.test('POST /chat/completions: bad input is not charged', async (t) => {
+  await t.test('POST /chat/completions: invalid input is not charged', async (t) => {
     const before = await used();
     const wrong: [unknown, number, string][] = [
       [{ messages: [] }, 400, 'messages'],

@@ -1,4 +1,4 @@
-// Conversations: pinned first, renamed, with settings of their own, and found by their words.
+// Pinning, renaming, settings, and search of conversations.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
@@ -12,7 +12,7 @@ t.teardown(() => upstream.stop());
 
 const env = { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' };
 
-/** Conversations of one message each, the first the most recently updated. */
+/** Creates conversations with one message each, the most recently updated first. */
 async function fill(db: Db, accountId: string, contents: readonly string[], keyId: string | null = null) {
   const ids: string[] = [];
   for (const [index, content] of contents.entries()) {
@@ -72,7 +72,7 @@ t.test('conversations', async (t) =>
       t.same(await order(100), [sixth, first, ...expected.slice(3, 6), fifth, ...expected.slice(6)]);
     });
 
-    await t.test('PATCH changes only what it is sent, for the caller only', async (t) => {
+    await t.test('PATCH changes only the fields sent, and only for the owner', async (t) => {
       const owner = await client.signUp();
       const { accountId, cookie } = owner;
       const { key } = await client.createKey(owner);
@@ -97,88 +97,92 @@ t.test('conversations', async (t) =>
         { color: 1 },
       ])
         t.equal((await change(body)).status, 400, JSON.stringify(body));
-      t.equal((await change({ title: 'x' }, { key })).status, 404, 'a key sees its own only');
+      t.equal((await change({ title: 'x' }, { key })).status, 404, 'a key sees only its own conversations');
       const stranger = await client.signUp();
       t.equal((await change({ title: 'x' }, { cookie: stranger.cookie })).status, 404);
       t.equal((await client.get(`/conversations/${id}`, { cookie })).body.title, 'Keys');
     });
 
+    await t.test("replies use the conversation's settings, unless the request overrides them", async (t) => {
+      const owner = await client.signUp();
+      const { key } = await client.createKey(owner);
+      const ask = async (body: object): Promise<Body> => {
+        await upstream.reset();
+        const answer = await client.post('/chat', { message: 'Hi', ...body }, { key });
+        t.equal(answer.status, 200, answer.text);
+        return { reply: answer.body, asked: (await upstream.onlyCall()).body };
+      };
+      const { conversation_id } = (await ask({})).reply;
+      const settings = { instructions: 'Be brief.', temperature: 0.25 };
+      t.equal((await client.patch(`/conversations/${conversation_id}`, settings, { key })).status, 200);
+      const { asked } = await ask({ conversation_id });
+      t.match(asked, { temperature: 0.25, messages: [{ role: 'system', content: 'Be brief.' }] });
+      const own = await ask({ conversation_id, instructions: 'Be long.', temperature: 1 });
+      t.match(own.asked, { temperature: 1, messages: [{ role: 'system', content: 'Be long.' }] });
+      t.notOk('temperature' in (await ask({})).asked, 'another conversation has no temperature');
+    });
+
     await t.test(
-      'replies use the settings of the conversation, unless the request has its own',
+      'a search finds conversations with all words in titles and messages, on every page',
       async (t) => {
         const owner = await client.signUp();
-        const { key } = await client.createKey(owner);
-        const ask = async (body: object): Promise<Body> => {
-          await upstream.reset();
-          const answer = await client.post('/chat', { message: 'Hi', ...body }, { key });
-          t.equal(answer.status, 200, answer.text);
-          return { reply: answer.body, asked: (await upstream.onlyCall()).body };
-        };
-        const { conversation_id } = (await ask({})).reply;
-        const settings = { instructions: 'Be brief.', temperature: 0.25 };
-        t.equal((await client.patch(`/conversations/${conversation_id}`, settings, { key })).status, 200);
-        const { asked } = await ask({ conversation_id });
-        t.match(asked, { temperature: 0.25, messages: [{ role: 'system', content: 'Be brief.' }] });
-        const own = await ask({ conversation_id, instructions: 'Be long.', temperature: 1 });
-        t.match(own.asked, { temperature: 1, messages: [{ role: 'system', content: 'Be long.' }] });
-        t.notOk('temperature' in (await ask({})).asked, 'another conversation has none');
+        const { accountId, cookie } = owner;
+        const filler = 'x '.repeat(500);
+        const contents = Array.from({ length: 120 }, (_, index) =>
+          index % 10 === 3
+            ? `${filler}How do **I** ROTATE\n- a ${index} [**key**](/keys)? ${filler}`
+            : `${filler}${index}`,
+        );
+        const ids = await fill(app.db, accountId, contents);
+        const wanted = ids.filter((_, index) => index % 10 === 3);
+        await client.patch(`/conversations/${wanted[5]}`, { pinned: true }, { cookie });
+        const expected = [wanted[5], ...wanted.filter((_, index) => index !== 5)];
+        for (const limit of [1, 5, 100]) {
+          const found = await readAll(client, cookie, `limit=${limit}&q=rotate%20KEY`);
+          t.same(
+            found.map(({ id }) => id),
+            expected,
+            `pages of ${limit}`,
+          );
+          for (const { snippet } of found) t.match(snippet, /^….*How do I ROTATE a \d+ key\? x/);
+        }
+        const titled = await readAll(client, cookie, 'q=title%2017');
+        t.same(
+          titled.map(({ id, snippet }) => [id, snippet]),
+          [
+            [ids[17], undefined],
+            [ids[117], undefined],
+          ],
+        );
+        t.same(await readAll(client, cookie, 'q=100%25_'), [], 'the query is not a pattern');
+        const [apples] = await fill(app.db, accountId, ['Two GRÜNE ÄPFEL, a straße, and x']);
+        ids.push(apples ?? '');
+        for (const words of ['grüne äpfel', 'ÄPFEL', 'Straße ä'])
+          t.same(
+            (await readAll(client, cookie, `q=${encodeURIComponent(words)}`)).map(({ id }) => id),
+            [apples],
+            words,
+          );
+        const stranger = await client.signUp();
+        t.same(await readAll(client, stranger.cookie, 'q=rotate'), []);
+        const { id: keyId, key } = await client.createKey(owner);
+        const [own] = await fill(app.db, accountId, ['rotate mine'], keyId);
+        for (const query of ['source=web&limit=7', 'source=web&q=x'])
+          t.same(
+            (await readAll(client, cookie, query)).length,
+            ids.length,
+            `${query}: without conversations of keys`,
+          );
+        t.same((await client.get('/conversations?source=web', { key })).body.data, []);
+        t.equal((await client.get('/conversations?source=other', { cookie })).status, 400);
+        const ofKey = await client.get('/conversations?q=rotate', { key });
+        t.same(
+          ofKey.body.data.map(({ id }: Body) => id),
+          [own],
+        );
+        for (const q of ['', '%20', 'x'.repeat(201)])
+          t.equal((await client.get(`/conversations?q=${q}`, { cookie })).status, 400);
       },
     );
-
-    await t.test('a search finds all words in titles and messages, on every page', async (t) => {
-      const owner = await client.signUp();
-      const { accountId, cookie } = owner;
-      const filler = 'x '.repeat(500);
-      const contents = Array.from({ length: 120 }, (_, index) =>
-        index % 10 === 3
-          ? `${filler}How do **I** ROTATE\n- a ${index} [**key**](/keys)? ${filler}`
-          : `${filler}${index}`,
-      );
-      const ids = await fill(app.db, accountId, contents);
-      const wanted = ids.filter((_, index) => index % 10 === 3);
-      await client.patch(`/conversations/${wanted[5]}`, { pinned: true }, { cookie });
-      const expected = [wanted[5], ...wanted.filter((_, index) => index !== 5)];
-      for (const limit of [1, 5, 100]) {
-        const found = await readAll(client, cookie, `limit=${limit}&q=rotate%20KEY`);
-        t.same(
-          found.map(({ id }) => id),
-          expected,
-          `pages of ${limit}`,
-        );
-        for (const { snippet } of found) t.match(snippet, /^….*How do I ROTATE a \d+ key\? x/);
-      }
-      const titled = await readAll(client, cookie, 'q=title%2017');
-      t.same(
-        titled.map(({ id, snippet }) => [id, snippet]),
-        [
-          [ids[17], undefined],
-          [ids[117], undefined],
-        ],
-      );
-      t.same(await readAll(client, cookie, 'q=100%25_'), [], 'nothing in it is a pattern');
-      const [apples] = await fill(app.db, accountId, ['Two GRÜNE ÄPFEL, a straße, and x']);
-      ids.push(apples ?? '');
-      for (const words of ['grüne äpfel', 'ÄPFEL', 'Straße ä'])
-        t.same(
-          (await readAll(client, cookie, `q=${encodeURIComponent(words)}`)).map(({ id }) => id),
-          [apples],
-          words,
-        );
-      const stranger = await client.signUp();
-      t.same(await readAll(client, stranger.cookie, 'q=rotate'), []);
-      const { id: keyId, key } = await client.createKey(owner);
-      const [own] = await fill(app.db, accountId, ['rotate mine'], keyId);
-      for (const query of ['source=web&limit=7', 'source=web&q=x'])
-        t.same((await readAll(client, cookie, query)).length, ids.length, `${query}: without those of keys`);
-      t.same((await client.get('/conversations?source=web', { key })).body.data, []);
-      t.equal((await client.get('/conversations?source=other', { cookie })).status, 400);
-      const ofKey = await client.get('/conversations?q=rotate', { key });
-      t.same(
-        ofKey.body.data.map(({ id }: Body) => id),
-        [own],
-      );
-      for (const q of ['', '%20', 'x'.repeat(201)])
-        t.equal((await client.get(`/conversations?q=${q}`, { cookie })).status, 400);
-    });
   }),
 );

@@ -16,7 +16,7 @@ t.test('the dashboard', { skip: notBuilt }, async (t) => {
   const { client } = await startTestService(t, 'postgres');
 
   t.test(
-    'GET and HEAD of each of its addresses: the page, with a nonce of its own in its policy',
+    'GET and HEAD of every page return the page, with a fresh nonce in its Content-Security-Policy',
     async (t) => {
       const nonces = new Set<string>();
       for (const path of pagePaths) {
@@ -37,7 +37,7 @@ t.test('the dashboard', { skip: notBuilt }, async (t) => {
     },
   );
 
-  t.test('everything else keeps its own answer', async (t) => {
+  t.test('other URLs return their usual responses', async (t) => {
     for (const path of ['/nothing', '/your-api/nothing', '/assets/nothing.js', '/assets/../index.html'])
       t.match(await client.get(`/${path}`), { status: 404, body: { error: { code: 'notFound' } } }, path);
     for (const path of ['//healthz', '//openapi.json', '/plans'])
@@ -48,7 +48,7 @@ t.test('the dashboard', { skip: notBuilt }, async (t) => {
     t.equal(post.headers.get('allow'), 'GET, HEAD');
   });
 
-  t.test('an address that leads nowhere: a page for a browser, the error for everything else', async (t) => {
+  t.test('an unknown URL returns a page for browsers, and the JSON error for other clients', async (t) => {
     const browser = {
       headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
     };
@@ -67,24 +67,27 @@ t.test('the dashboard', { skip: notBuilt }, async (t) => {
     t.match(post, { status: 404, body: { error: { code: 'notFound' } } });
   });
 
-  t.test('its files: kept for good, compressed as the browser takes it, under 250 kB at first', async (t) => {
-    const { text } = await client.get('//');
-    const files = filesOf(text).filter((file) => /\.(js|css)$/.test(file));
-    t.ok(files.length >= 2, files.join(' '));
-    let bytes = 0;
-    for (const file of files) {
-      for (const encoding of ['br', 'gzip', 'identity']) {
-        const answer = await client.get(`/${file}`, { headers: { 'accept-encoding': encoding } });
-        t.equal(answer.status, 200, file);
-        t.equal(answer.headers.get('content-encoding'), encoding === 'identity' ? null : encoding, file);
-        t.equal(answer.headers.get('cache-control'), 'public, max-age=31536000, immutable', file);
-        t.equal(answer.headers.get('vary'), 'Accept-Encoding', file);
-        t.match(answer.headers.get('content-type'), file.endsWith('.js') ? /javascript/ : /css/, file);
-        t.equal(answer.headers.get('x-content-type-options'), 'nosniff', file);
-        if (encoding === 'identity') bytes += gzipSync(answer.text).length;
+  t.test(
+    'assets are immutable, compressed as the browser accepts, and under 250 kB for the first load',
+    async (t) => {
+      const { text } = await client.get('//');
+      const files = filesOf(text).filter((file) => /\.(js|css)$/.test(file));
+      t.ok(files.length >= 2, files.join(' '));
+      let bytes = 0;
+      for (const file of files) {
+        for (const encoding of ['br', 'gzip', 'identity']) {
+          const answer = await client.get(`/${file}`, { headers: { 'accept-encoding': encoding } });
+          t.equal(answer.status, 200, file);
+          t.equal(answer.headers.get('content-encoding'), encoding === 'identity' ? null : encoding, file);
+          t.equal(answer.headers.get('cache-control'), 'public, max-age=31536000, immutable', file);
+          t.equal(answer.headers.get('vary'), 'Accept-Encoding', file);
+          t.match(answer.headers.get('content-type'), file.endsWith('.js') ? /javascript/ : /css/, file);
+          t.equal(answer.headers.get('x-content-type-options'), 'nosniff', file);
+          if (encoding === 'identity') bytes += gzipSync(answer.text).length;
+        }
       }
-    }
-    t.comment(`first load: ${Math.round(bytes / 1000)} kB compressed`);
-    t.ok(bytes < MOST_BYTES, `${bytes} bytes`);
-  });
+      t.comment(`first load: ${Math.round(bytes / 1000)} kB compressed`);
+      t.ok(bytes < MOST_BYTES, `${bytes} bytes`);
+    },
+  );
 });

@@ -14,7 +14,7 @@ const idsOf = (page: string) => new Set([...page.matchAll(/ id="([^"]+)"/g)].map
 const linksOf = (page: string) =>
   [...page.matchAll(/ href="([^"]+)"/g)].map(([, href]) => (href ?? '').replaceAll('&#61;', '='));
 
-t.test('the plain pages', async (t) => {
+t.test('server-rendered pages', async (t) => {
   const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
   const page = async (path: string) => {
     const { headers, status, text } = await client.get(`/${path}`);
@@ -28,7 +28,7 @@ t.test('the plain pages', async (t) => {
     ),
   );
 
-  t.test('every page: the header marks the part that the page belongs to', async (t) => {
+  t.test('the header of every page marks its current section', async (t) => {
     for (const [path, part] of [
       ['/docs/guides', '/docs/guides" aria-current="page'],
       ['/docs/guides/keys', '/docs/guides" aria-current="true'],
@@ -42,12 +42,12 @@ t.test('the plain pages', async (t) => {
     t.notMatch(await page('/docs/search?q=key'), 'aria-current');
   });
 
-  t.test('every page: has the search, once', async (t) => {
+  t.test('every page has one search form', async (t) => {
     for (const path of ['/docs', '/docs/guides/keys', '/docs/api/chat', '/docs/errors', '/docs/search?q=key'])
       t.equal((await page(path)).split('action="/docs/search"').length, 2, path);
   });
 
-  t.test('GET /docs/guides: names every guide, in reading order, and the API reference', async (t) => {
+  t.test('GET /docs/guides: lists every guide in reading order, and links the API reference', async (t) => {
     const index = await page('/docs/guides');
     t.same(
       linksOf(index).filter((link) => link.startsWith('/docs/guides/')),
@@ -56,7 +56,7 @@ t.test('the plain pages', async (t) => {
     for (const link of ['/docs', '/docs/errors', '/openapi.json']) t.ok(linksOf(index).includes(link), link);
   });
 
-  t.test('GET /docs/guides/{slug}: every link of a page leads to a page, and to a place on it', async (t) => {
+  t.test('GET /docs/guides/{slug}: every link leads to an existing page and anchor', async (t) => {
     const others = new Set<string>([
       ...pagePaths,
       '/docs',
@@ -78,7 +78,7 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test(
-    'GET /docs/guides/{slug}.md, /llms.txt, /llms-full.txt: the same as Markdown, for agents',
+    'GET /docs/guides/{slug}.md, /llms.txt, /llms-full.txt: serve the docs as Markdown for agents',
     async (t) => {
       const read = async (path: string, type: string) => {
         const { headers, status, text } = await client.get(`/${path}`);
@@ -112,7 +112,7 @@ t.test('the plain pages', async (t) => {
         t.match(full, `# ${title}\n`);
         t.match(all.get(`/docs/guides/${slug}`), `href="/docs/guides/${slug}.md"`);
       }
-      t.notMatch(full, /\]\((?:[\w-]+\.md|\/)/, 'links lead somewhere from any address');
+      t.notMatch(full, /\]\((?:[\w-]+\.md|\/)/, 'links are absolute');
       t.match(full, `](${publicUrl}/docs/guides/errors.md#`);
       for (const { summary } of operationsOf(app.swagger())) t.match(full, `\n\n# ${summary}\n\n`);
       for (const code of errorCodes) {
@@ -123,7 +123,7 @@ t.test('the plain pages', async (t) => {
   );
 
   t.test(
-    'GET /docs.md, /docs/guides.md, /docs/errors.md, /docs/errors/{code}.md: these pages, too',
+    'GET /docs.md, /docs/guides.md, /docs/errors.md, /docs/errors/{code}.md: serve these pages as Markdown',
     async (t) => {
       const pages: Record<string, string[]> = {
         '/docs': operationsOf(app.swagger()).map(operationUrl),
@@ -152,12 +152,12 @@ t.test('the plain pages', async (t) => {
   );
 
   t.test(
-    'GET /docs/guides/{slug}: names the newest active key of a signed-in reader, and no secret',
+    'GET /docs/guides/{slug}: shows the prefix of the newest active key of a signed-in reader, and no secret',
     async (t) => {
       const read = async (cookie: string | undefined, path = '/docs/guides/authentication') => {
         const { headers, text } = await client.get(`/${path}`, cookie === undefined ? {} : { cookie });
-        t.equal(headers.get('cache-control'), 'no-store', 'for this reader only');
-        t.equal(text.split('class="key"').length, 2, 'once');
+        t.equal(headers.get('cache-control'), 'no-store', 'only for this reader');
+        t.equal(text.split('class="key"').length, 2, 'shown once');
         t.notMatch(text, '<!-- key');
         return text;
       };
@@ -182,20 +182,20 @@ t.test('the plain pages', async (t) => {
           t.match(
             await read(reader, path),
             /^(?!.*PARLEY_KEY: ).*<a href="\/your-api">Create a key<\/a>/s,
-            'others',
+            'other readers',
           );
       }
       t.match(
         await read(cookie, '/docs/guides/getting-started'),
         /id="send-the-first-chat-message".+class="key"/s,
-        'not where the variable is set',
+        'not next to the code that sets the variable',
       );
       await client.delete(`/keys/${newest.id}`, { cookie });
-      t.match(await read(cookie), /<a[^>]*>First<\/a>/, 'a revoked key is not named');
+      t.match(await read(cookie), /<a[^>]*>First<\/a>/, 'a revoked key is not shown');
     },
   );
 
-  t.test('GET /docs/errors/{code}: every code has its page, where its answers link to', async (t) => {
+  t.test('GET /docs/errors/{code}: every code has a page, and error responses link to it', async (t) => {
     const { body } = await client.get('/models');
     t.equal(body.error.docs, `${publicUrl}/docs/errors/missingCredentials`);
     const index = await page('/docs/errors');
@@ -204,9 +204,9 @@ t.test('the plain pages', async (t) => {
       const text = await page(new URL(errorUrl(publicUrl, code)).pathname);
       t.match(text, `<h1>${code}</h1>`, code);
       t.match(text, `<li>Status: ${errorTable[code].status} `, `${code}: the status`);
-      t.match(text, 'What to do: ', `${code}: what to do, from the guide`);
-      t.equal(text.includes('rel="prev"'), position > 0, `${code}: the one before`);
-      t.equal(text.includes('rel="next"'), position < errorCodes.length - 1, `${code}: the one after`);
+      t.match(text, 'What to do: ', `${code}: advice from the guide`);
+      t.equal(text.includes('rel="prev"'), position > 0, `${code}: the previous code`);
+      t.equal(text.includes('rel="next"'), position < errorCodes.length - 1, `${code}: the next code`);
       for (const link of linksOf(text).filter((link) => link.startsWith('/docs/guides/'))) {
         const [target = '', anchor] = link.split('#');
         const found = all.get(target);
@@ -231,7 +231,7 @@ t.test('the plain pages', async (t) => {
     ]);
   });
 
-  t.test('GET /docs/errors/{code} 404 notFound: no such code', async (t) => {
+  t.test('GET /docs/errors/{code} 404 notFound: unknown code', async (t) => {
     for (const code of ['nope', 'nope.md', '.md', 'quotaexceeded', 'constructor'])
       t.match(
         await client.get(`//docs/errors/${code}`),
@@ -240,21 +240,18 @@ t.test('the plain pages', async (t) => {
       );
   });
 
-  t.test(
-    'GET /docs/guides/{slug}: has all headings and code of the guide, calling this service',
-    async (t) => {
-      const keys = all.get('/docs/guides/keys') ?? '';
-      for (const { anchor } of guides().find(({ slug }) => slug === 'keys')?.sections ?? [])
-        t.ok(idsOf(keys).has(anchor), anchor);
-      t.match(keys, `${publicUrl}/api/v1/keys`);
-      t.notMatch(keys, 'localhost:3000/');
-      for (const slug of ['getting-started', 'sdks'])
-        t.notMatch(all.get(`/docs/guides/${slug}`) ?? 'missing: localhost:3000', 'localhost:3000', slug);
-      t.match(keys, '&#60;API_KEY&#62;', 'escaped');
-    },
-  );
+  t.test('GET /docs/guides/{slug}: has every heading, and its code calls this service', async (t) => {
+    const keys = all.get('/docs/guides/keys') ?? '';
+    for (const { anchor } of guides().find(({ slug }) => slug === 'keys')?.sections ?? [])
+      t.ok(idsOf(keys).has(anchor), anchor);
+    t.match(keys, `${publicUrl}/api/v1/keys`);
+    t.notMatch(keys, 'localhost:3000/');
+    for (const slug of ['getting-started', 'sdks'])
+      t.notMatch(all.get(`/docs/guides/${slug}`) ?? 'missing: localhost:3000', 'localhost:3000', slug);
+    t.match(keys, '&#60;API_KEY&#62;', 'escaped');
+  });
 
-  t.test('GET /docs/guides/{slug} 404 notFound: no such guide', async (t) => {
+  t.test('GET /docs/guides/{slug} 404 notFound: unknown guide', async (t) => {
     for (const slug of ['nope', 'nope.md', '.md', '..%2fREADME', 'constructor']) {
       t.match(
         await client.get(`//docs/guides/${slug}`),
@@ -264,59 +261,68 @@ t.test('the plain pages', async (t) => {
     }
   });
 
-  t.test('GET /docs/search: finds sections of guides, operations and errors, best first', async (t) => {
-    const found = async (query: string) => {
-      const text = await page(`/docs/search?q=${encodeURIComponent(query)}`);
-      return linksOf(text.slice(text.indexOf('role="status"')).split('</ol>')[0] ?? '');
-    };
-    const begins: [query: string, ...first: string[]][] = [
-      ['revoke', '/docs/guides/keys#revoke-or-delete-an-api-key', '/docs/api/revokeKey'],
-      ['apiKeyRevoked', '/docs/errors/apiKeyRevoked'],
-      ['key revoked', '/docs/errors/apiKeyRevoked'],
-      ['rotateKey', '/docs/api/rotateKey'],
-      ['allowed origins'],
-      ['idempotancy'],
-      ['ollama'],
-    ];
-    for (const [query, ...first] of begins) {
-      const links = await found(query);
-      t.ok(links.length > 0, query);
-      for (const link of first)
-        t.ok(links.slice(0, 4).includes(link), `${query}: ${link} of ${links.slice(0, 4)}`);
-      for (const link of links) {
-        const [target = '', anchor] = link.split('#');
-        if (target === '/docs') continue;
-        const reached = all.get(target) ?? (await page(target));
-        t.ok(anchor === undefined || idsOf(reached).has(anchor), `${query}: ${link}`);
+  t.test(
+    'GET /docs/search: finds sections of guides, operations, and errors, best match first',
+    async (t) => {
+      const found = async (query: string) => {
+        const text = await page(`/docs/search?q=${encodeURIComponent(query)}`);
+        return linksOf(text.slice(text.indexOf('role="status"')).split('</ol>')[0] ?? '');
+      };
+      const begins: [query: string, ...first: string[]][] = [
+        ['revoke', '/docs/guides/keys#revoke-or-delete-an-api-key', '/docs/api/revokeKey'],
+        ['apiKeyRevoked', '/docs/errors/apiKeyRevoked'],
+        ['key revoked', '/docs/errors/apiKeyRevoked'],
+        ['rotateKey', '/docs/api/rotateKey'],
+        ['allowed origins'],
+        ['idempotancy'],
+        ['ollama'],
+      ];
+      for (const [query, ...first] of begins) {
+        const links = await found(query);
+        t.ok(links.length > 0, query);
+        for (const link of first)
+          t.ok(links.slice(0, 4).includes(link), `${query}: ${link} of ${links.slice(0, 4)}`);
+        for (const link of links) {
+          const [target = '', anchor] = link.split('#');
+          if (target === '/docs') continue;
+          const reached = all.get(target) ?? (await page(target));
+          t.ok(anchor === undefined || idsOf(reached).has(anchor), `${query}: ${link}`);
+        }
       }
-    }
-    t.equal((await found('reset password'))[0], '/docs/guides/accounts#i-forgot-my-password-how-to-reset-it');
-    t.match(await found('idempotancy'), [/idempoten/], 'a slip of the finger');
-    const seen: string[] = [];
-    let next: string | undefined = '/docs/search?q=key';
-    let pages = 0;
-    for (; next && pages < 50; pages += 1) {
-      const text: string = await page(next);
-      t.match(text, new RegExp(`>Results ${seen.length + 1} to \\d+ of \\d+ for “key”<`));
-      const [list = '', links = ''] = text.slice(text.indexOf('<ol class="results"')).split('</ol>');
-      seen.push(...linksOf(list));
-      t.equal(/rel="prev"/.test(links), pages > 0, 'a way back from all but the first');
-      next = /rel="next" href="([^"]+)"/.exec(links)?.[1]?.replaceAll('&#38;', '&').replaceAll('&#61;', '=');
-      if (next === undefined)
-        t.match(text, ` of ${seen.length} for “key”<`, 'the last page ends with the last result');
-    }
-    t.ok(pages > 1);
-    t.equal(new Set(seen).size, seen.length, 'no result twice');
-    t.match(await page('/docs/search?q=key&page=100'), ` to ${seen.length} of ${seen.length} for`);
-    t.equal((await client.get('//docs/search?q=key&page=0')).status, 400);
-    t.match(await page('/docs/search?q=xyzzy'), 'No results for “xyzzy”');
-    const odd = await page(`/docs/search?q=${encodeURIComponent('"><b>')}`);
-    t.notMatch(odd, '<b>', 'escaped');
-    t.notMatch(await page('/docs/search'), 'role="status"', 'nothing asked');
-    t.equal((await client.get(`//docs/search?q=${'a'.repeat(201)}`)).status, 400);
-  });
+      t.equal(
+        (await found('reset password'))[0],
+        '/docs/guides/accounts#i-forgot-my-password-how-to-reset-it',
+      );
+      t.match(await found('idempotancy'), [/idempoten/], 'a typo');
+      const seen: string[] = [];
+      let next: string | undefined = '/docs/search?q=key';
+      let pages = 0;
+      for (; next && pages < 50; pages += 1) {
+        const text: string = await page(next);
+        t.match(text, new RegExp(`>Results ${seen.length + 1} to \\d+ of \\d+ for “key”<`));
+        const [list = '', links = ''] = text.slice(text.indexOf('<ol class="results"')).split('</ol>');
+        seen.push(...linksOf(list));
+        t.equal(/rel="prev"/.test(links), pages > 0, 'every page but the first links back');
+        next = /rel="next" href="([^"]+)"/
+          .exec(links)?.[1]
+          ?.replaceAll('&#38;', '&')
+          .replaceAll('&#61;', '=');
+        if (next === undefined)
+          t.match(text, ` of ${seen.length} for “key”<`, 'the last page ends with the last result');
+      }
+      t.ok(pages > 1);
+      t.equal(new Set(seen).size, seen.length, 'no duplicate results');
+      t.match(await page('/docs/search?q=key&page=100'), ` to ${seen.length} of ${seen.length} for`);
+      t.equal((await client.get('//docs/search?q=key&page=0')).status, 400);
+      t.match(await page('/docs/search?q=xyzzy'), 'No results for “xyzzy”');
+      const odd = await page(`/docs/search?q=${encodeURIComponent('"><b>')}`);
+      t.notMatch(odd, '<b>', 'escaped');
+      t.notMatch(await page('/docs/search'), 'role="status"', 'no query');
+      t.equal((await client.get(`//docs/search?q=${'a'.repeat(201)}`)).status, 400);
+    },
+  );
 
-  t.test('pages: nothing may load but the own icon, styles, font, and two scripts', async (t) => {
+  t.test("every page may load only the service's icon, styles, font, and two scripts", async (t) => {
     for (const path of [
       '/docs',
       '/docs/api/chat',
@@ -344,17 +350,20 @@ t.test('the plain pages', async (t) => {
     }
   });
 
-  t.test('no such guide or code: a page for a browser, the envelope for others', async (t) => {
-    for (const path of ['//docs/guides/none', '//docs/errors/%3Cb%3E', '//docs/api/none']) {
-      const page = await client.get(path, { headers: { accept: 'text/html,*/*' } });
-      t.equal(page.status, 404);
-      t.match(page.headers.get('content-type'), 'text/html');
-      t.match(page.text, /<h1>This (guide|error code|operation) does not exist<\/h1>/);
-      t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
-    }
-  });
+  t.test(
+    'an unknown guide, code, or operation returns a page for browsers, and the JSON error for other clients',
+    async (t) => {
+      for (const path of ['//docs/guides/none', '//docs/errors/%3Cb%3E', '//docs/api/none']) {
+        const page = await client.get(path, { headers: { accept: 'text/html,*/*' } });
+        t.equal(page.status, 404);
+        t.match(page.headers.get('content-type'), 'text/html');
+        t.match(page.text, /<h1>This (guide|error code|operation) does not exist<\/h1>/);
+        t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
+      }
+    },
+  );
 
-  t.test('GET /openapi.json: the document, served from the public address', async (t) => {
+  t.test('GET /openapi.json: serves the document with the public URL', async (t) => {
     const { body, headers, status } = await client.get('//openapi.json');
     t.equal(status, 200);
     t.equal(headers.get('content-type'), 'application/json; charset=utf-8');
@@ -371,7 +380,7 @@ t.test('the plain pages', async (t) => {
   });
 });
 
-t.test('guideHtml: HTML in a guide is text, its links lead to pages', async (t) => {
+t.test('guideHtml: escapes HTML in a guide, and links lead to pages', async (t) => {
   const guide = parseGuide(
     'x',
     [

@@ -1,4 +1,4 @@
-// POST /embeddings, and a meter that a plan need not include. Contract sections 5 and 14.
+// POST /embeddings, and plans that do not include its meter. Contract sections 5 and 14.
 import t from 'tap';
 import { audit } from '../../src/store/ledger-audit.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -27,7 +27,7 @@ t.test('the built-in engine', async (t) => {
     const vectors = async (input: unknown, fields = {}): Promise<number[][]> =>
       (await embed({ input, ...fields })).body.data.map(({ embedding }: Row) => embedding);
 
-    await t.test("POST /embeddings 200: OpenAI's shape, a unit per input", async (t) => {
+    await t.test("POST /embeddings 200: has OpenAI's format, and charges one unit per input", async (t) => {
       const answer = await embed({ input: ['Open the door', 'open the DOOR!', 'A quiet sea'] });
       t.equal(answer.status, 200);
       t.match(answer.body, { object: 'list', model: MODEL, usage: { prompt_tokens: 9, total_tokens: 9 } });
@@ -37,7 +37,7 @@ t.test('the built-in engine', async (t) => {
         [0, 1, 2].map((index) => ['embedding', index, 256]),
       );
       for (const { embedding } of rows) t.ok(Math.abs(product(embedding, embedding) - 1) < 1e-6);
-      t.same(rows[1]?.embedding, rows[0]?.embedding, 'neither case nor punctuation counts');
+      t.same(rows[1]?.embedding, rows[0]?.embedding, 'case and punctuation are ignored');
       t.equal(await used(), 3);
       t.equal(answer.headers.get('ratelimit-remaining'), '47');
       t.match(await lastCharge(service, owner.accountId), { units: 3, model: MODEL, input_tokens: 9 });
@@ -48,7 +48,7 @@ t.test('the built-in engine', async (t) => {
     });
 
     await t.test(
-      'POST /embeddings 200: base64 has the same numbers; dimensions make it shorter',
+      'POST /embeddings 200: base64 encodes the same numbers, and dimensions shortens the vector',
       async (t) => {
         const [plain = []] = await vectors('A quiet sea', { dimensions: 32, user: null, model: null });
         const answer = await embed({
@@ -63,53 +63,56 @@ t.test('the built-in engine', async (t) => {
       },
     );
 
-    await t.test('POST /embeddings 200: token lists, and a list of them', async (t) => {
+    await t.test('POST /embeddings 200: accepts a list of tokens, or a list of such lists', async (t) => {
       const [one] = await vectors([17, 4, 2]);
       t.same(await vectors([[17, 4, 2], [5]]), [one, ...(await vectors([5]))]);
     });
 
-    await t.test('POST /embeddings 400: what is not taken is named, uncharged', async (t) => {
-      const before = await used();
-      const wrong: [Record<string, unknown>, string, RegExp][] = [
-        [{}, 'input', /required/],
-        [{ input: '' }, 'input', /at least 1 character/],
-        [{ input: [] }, 'input', /at least 1 entry/],
-        [{ input: ['a', 'b', ''] }, 'input.2', /at least 1 character/],
-        [{ input: ['a', 3] }, 'input.1', /must be string/],
-        [{ input: [1, 2, -1] }, 'input.2', />= 0/],
-        [{ input: [[1], []] }, 'input.1', /at least 1 entry/],
-        [{ input: [[1], [1, 'a']] }, 'input.1.1', /must be integer/],
-        [{ input: 'x', dimensions: 0 }, 'dimensions', />= 1/],
-        [{ input: 'x', dimensions: 257 }, 'dimensions', /1 to 256/],
-        [{ input: 'x', encoding_format: 'hex' }, 'encoding_format', /float, base64/],
-        [{ input: 'x', surprise: 1 }, 'surprise', /known/],
-        [{ input: Array(2049).fill('x') }, 'input', /at most 2048 entries/],
-        [{ input: Array(300_001).fill(1) }, 'input', /300,000 tokens/],
-        [{ input: Array(3).fill(Array(100_001).fill(1)) }, 'input', /300,000 tokens/],
-        [{ input: Array(400_000).fill(1) }, 'input', /300,000 tokens/],
-      ];
-      for (const [body, param, message] of wrong) {
-        const answer = await embed(body);
-        t.match(
-          answer,
-          { status: 400, body: { error: { code: 'invalidRequest', param, message } } },
-          `${JSON.stringify(body).slice(0, 60)}: ${answer.body.error?.message}`,
-        );
-      }
-      const large = await client.post('/embeddings', undefined, {
-        key,
-        raw: `{"input":"${'x'.repeat(8 * 2 ** 20)}"}`,
-      });
-      t.match(large, { status: 413, body: { error: { message: /8 MiB/ } } });
-      t.match(await embed({ input: 'x', model: 'text-embedding-3-small' }), {
-        status: 404,
-        body: { error: { code: 'notFound', param: 'model', message: new RegExp(MODEL) } },
-      });
-      t.equal(await used(), before);
-    });
+    await t.test(
+      'POST /embeddings: invalid input is not charged, and the error names the field',
+      async (t) => {
+        const before = await used();
+        const wrong: [Record<string, unknown>, string, RegExp][] = [
+          [{}, 'input', /required/],
+          [{ input: '' }, 'input', /at least 1 character/],
+          [{ input: [] }, 'input', /at least 1 entry/],
+          [{ input: ['a', 'b', ''] }, 'input.2', /at least 1 character/],
+          [{ input: ['a', 3] }, 'input.1', /must be string/],
+          [{ input: [1, 2, -1] }, 'input.2', />= 0/],
+          [{ input: [[1], []] }, 'input.1', /at least 1 entry/],
+          [{ input: [[1], [1, 'a']] }, 'input.1.1', /must be integer/],
+          [{ input: 'x', dimensions: 0 }, 'dimensions', />= 1/],
+          [{ input: 'x', dimensions: 257 }, 'dimensions', /1 to 256/],
+          [{ input: 'x', encoding_format: 'hex' }, 'encoding_format', /float, base64/],
+          [{ input: 'x', surprise: 1 }, 'surprise', /known/],
+          [{ input: Array(2049).fill('x') }, 'input', /at most 2048 entries/],
+          [{ input: Array(300_001).fill(1) }, 'input', /300,000 tokens/],
+          [{ input: Array(3).fill(Array(100_001).fill(1)) }, 'input', /300,000 tokens/],
+          [{ input: Array(400_000).fill(1) }, 'input', /300,000 tokens/],
+        ];
+        for (const [body, param, message] of wrong) {
+          const answer = await embed(body);
+          t.match(
+            answer,
+            { status: 400, body: { error: { code: 'invalidRequest', param, message } } },
+            `${JSON.stringify(body).slice(0, 60)}: ${answer.body.error?.message}`,
+          );
+        }
+        const large = await client.post('/embeddings', undefined, {
+          key,
+          raw: `{"input":"${'x'.repeat(8 * 2 ** 20)}"}`,
+        });
+        t.match(large, { status: 413, body: { error: { message: /8 MiB/ } } });
+        t.match(await embed({ input: 'x', model: 'text-embedding-3-small' }), {
+          status: 404,
+          body: { error: { code: 'notFound', param: 'model', message: new RegExp(MODEL) } },
+        });
+        t.equal(await used(), before);
+      },
+    );
 
     await t.test(
-      'POST /embeddings 429: of many at once exactly the ceiling, all inputs or none',
+      'POST /embeddings 429: concurrent requests use exactly the quota, with all inputs or none',
       async (t) => {
         const left = 50 - (await used());
         const answers = await Promise.all(
@@ -119,7 +122,7 @@ t.test('the built-in engine', async (t) => {
         t.equal(served.length, Math.floor(left / 3));
         t.ok(
           answers.every(({ body, status }) => status === 200 || body.error.code === 'quotaExceeded'),
-          'the others are refused',
+          'the others exceed the quota',
         );
         const rest = left % 3;
         t.equal(await used(), 50 - rest);
@@ -147,22 +150,25 @@ t.test('a plan that does not include embeddings', async (t) => {
     const { key } = await client.createKey(owner);
     const embed = () => client.post('/embeddings', { input: 'x' }, { key });
 
-    await t.test('POST /embeddings 429: says so, and not to wait', async (t) => {
-      const answers = [await embed(), ...(await Promise.all(Array.from({ length: 20 }, embed)))];
-      for (const { body, headers, status } of answers) {
-        t.equal(status, 429);
-        t.match(body.error, {
-          code: 'quotaExceeded',
-          message: /plan does not include embeddings/,
-          limit: { name: 'embeddings', ceiling: 0 },
-        });
-        t.equal(headers.get('retry-after'), null);
-        t.equal(headers.get('x-should-retry'), 'false');
-      }
-      t.same((await audit(database.db)).differences, []);
-    });
+    await t.test(
+      'POST /embeddings 429: the error says that the plan lacks embeddings, and not to retry',
+      async (t) => {
+        const answers = [await embed(), ...(await Promise.all(Array.from({ length: 20 }, embed)))];
+        for (const { body, headers, status } of answers) {
+          t.equal(status, 429);
+          t.match(body.error, {
+            code: 'quotaExceeded',
+            message: /plan does not include embeddings/,
+            limit: { name: 'embeddings', ceiling: 0 },
+          });
+          t.equal(headers.get('retry-after'), null);
+          t.equal(headers.get('x-should-retry'), 'false');
+        }
+        t.same((await audit(database.db)).differences, []);
+      },
+    );
 
-    await t.test('it is missing in plans, the subscription, usage, and history', async (t) => {
+    await t.test('plans, the subscription, usage, and history omit embeddings', async (t) => {
       t.notOk('embeddings' in (await client.get('/plans')).body.data[0].limits);
       t.notOk('embeddings' in (await client.get('/subscription', { cookie })).body.limits);
       const usage = (await client.get('/usage', { key })).body;
@@ -175,14 +181,14 @@ t.test('a plan that does not include embeddings', async (t) => {
       );
     });
 
-    await t.test('the other quotas stay as they are', async (t) => {
+    await t.test('other quotas are unaffected', async (t) => {
       t.equal((await client.post('/chat', { message: 'Hi' }, { key })).status, 200);
       const spent = await client.post('/chat', { message: 'Hi' }, { key });
       t.match(spent.body.error, { code: 'quotaExceeded', message: /quota of 1 is used up/ });
       t.ok(Number(spent.headers.get('retry-after')) > 0);
     });
 
-    await t.test('what was used on a plan with embeddings stays in the history', async (t) => {
+    await t.test('the history keeps embeddings used on an earlier plan', async (t) => {
       const change = (plan: string) =>
         client.put('/subscription', { plan, billing_period: 'monthly' }, { cookie });
       await change('large');
@@ -212,7 +218,7 @@ t.test('an upstream', async (t) => {
     const used = async () => (await client.get('/usage', { key })).body.used.embeddings;
     t.beforeEach(() => upstream.reset());
 
-    await t.test('it gets the body, and the client the public name of the model', async (t) => {
+    await t.test('the upstream receives the body, and the response has the public model name', async (t) => {
       const answer = await embed({ input: ['A', 'B'], encoding_format: 'base64', user: null, dimensions: 3 });
       t.match(answer.body, { model: 'small', usage: { prompt_tokens: 6, total_tokens: 6 } });
       t.same(
@@ -235,7 +241,7 @@ t.test('an upstream', async (t) => {
       t.match((await client.get('/service')).body.engine, { embeddings: 'upstream', chat: 'builtin' });
     });
 
-    await t.test('tokens pass through; a retry is answered from what was stored', async (t) => {
+    await t.test('tokens are passed through, and a retry returns the stored response', async (t) => {
       const headers = { 'idempotency-key': 'tokens' };
       const body = { input: [[1, 2], [3]], model: 'large' };
       const first = await embed(body, headers);
@@ -246,7 +252,7 @@ t.test('an upstream', async (t) => {
       t.equal((await upstream.calls()).embeddings, 1);
     });
 
-    await t.test('400 and 404: refused before it is asked; what fails is refunded', async (t) => {
+    await t.test('an unknown model never reaches the upstream, and failures are refunded', async (t) => {
       const before = await used();
       t.match(await embed({ input: 'x', model: 'bge-m3' }), {
         status: 404,

@@ -12,7 +12,7 @@ import { eventually } from '../support/upstream/engine.ts';
 const eventsOf = async (client: Client, cookie: string, query = '?limit=200'): Promise<Body[]> =>
   (await client.get(`/events${query}`, { cookie })).body.data;
 
-/** Events of an account, three to a millisecond back from now, ids in another order than the times. */
+/** Inserts events of an account: three per millisecond back from now, with IDs in a different order than the times. */
 const insertEvents = (db: Db, accountId: string, count: number) =>
   db.execute(sql`
     insert into account_events (account_id, id, at, type)
@@ -36,7 +36,7 @@ async function readAll(client: Client, cookie: string, limit: number, between = 
 onEachDatabase(t, {}, async (t, { app, client, database }) => {
   const { db } = database;
 
-  await t.test('what an owner does is told, with time, address and user agent; newest first', async (t) => {
+  await t.test("lists an owner's actions with time, address, and user agent, newest first", async (t) => {
     const headers = { 'user-agent': 'Test/1', 'x-forwarded-for': '203.0.113.9' };
     const email = `trail-${crypto.randomUUID()}@example.com`;
     const password = 'correct horse battery';
@@ -77,7 +77,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
       { type: 'signedIn' },
       { type: 'accountCreated' },
     ]);
-    t.equal(events.length, 8, 'each once; a plan that stays is no change');
+    t.equal(events.length, 8, 'each action once, and none for an unchanged plan');
     for (const { address, at, key_id, user_agent } of events) {
       t.match({ address, user_agent }, { address: /127\.0\.0\.1/, user_agent: 'Test/1' });
       t.equal(key_id, null);
@@ -85,7 +85,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     }
   });
 
-  await t.test('what the operator does comes from nowhere', async (t) => {
+  await t.test("the operator's actions have no address or user agent", async (t) => {
     const owner = await client.signUp();
     const context = { db, config: app.config };
     await runOperatorCommand(context, 'set-plan', [owner.email, 'pro', 'monthly']);
@@ -103,7 +103,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     t.notOk(JSON.stringify(events).includes(String(password)));
   });
 
-  await t.test('failed sign-ins and wrong current passwords: one row a minute, however many', async (t) => {
+  await t.test('failed sign-ins and wrong current passwords add at most one event per minute', async (t) => {
     const owner = await client.signUp();
     const { cookie, email } = owner;
     const failed = async () => (await eventsOf(client, cookie)).filter(({ type }) => type === 'signInFailed');
@@ -113,7 +113,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
         client.post('/auth/login', wrong, { headers: { 'user-agent': 'Attacker/1' } }),
       ),
     );
-    await eventually('it is recorded', async () => (await failed()).length > 0);
+    await eventually('the failed sign-in is recorded', async () => (await failed()).length > 0);
     const current = { email: 'x@example.com', current_password: 'wrong password' };
     t.equal((await client.patch('/account', current, { cookie })).status, 401);
     await client.post('/auth/login', { ...wrong, email: `un${email}` });
@@ -123,12 +123,12 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
 
     const other = await client.signUp();
     await client.patch('/account', current, { cookie: other.cookie });
-    await eventually('the minute of each account is its own', async () =>
+    await eventually('the other account has an event', async () =>
       (await eventsOf(client, other.cookie)).some(({ type }) => type === 'signInFailed'),
     );
   });
 
-  await t.test('nothing is told of what was refused', async (t) => {
+  await t.test('rejected requests add no events', async (t) => {
     const [owner, other] = [await client.signUp(), await client.signUp()];
     const { cookie, email, password } = owner;
     await client.patch('/account', { email: other.email, current_password: password }, { cookie });
@@ -140,7 +140,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     t.equal((await eventsOf(client, cookie)).length, 1);
   });
 
-  await t.test('another account sees nothing of it, also by its cursor', async (t) => {
+  await t.test("another account sees none of the events, even with the owner's cursor", async (t) => {
     const [owner, stranger] = [await client.signUp(), await client.signUp()];
     await insertEvents(db, owner.accountId, 5);
     const { next_cursor: cursor } = (await client.get('/events?limit=2', { cookie: owner.cookie })).body;
@@ -153,7 +153,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     );
   });
 
-  await t.test('the pages of any size make up the whole, while rows arrive', async (t) => {
+  await t.test('pages of any size list every event once, even while events are added', async (t) => {
     const { accountId, cookie } = await client.signUp();
     await insertEvents(db, accountId, 60);
     const whole = await readAll(client, cookie, 200);
@@ -165,18 +165,18 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     );
     for (const limit of [1, 7, 60, 61]) t.same(ids(await readAll(client, cookie, limit)), ids(whole));
     const seen = await readAll(client, cookie, 5, () => recordNow(db, accountId));
-    t.equal(new Set(ids(seen)).size, seen.length, 'no row twice');
-    t.same(ids(seen), ids(whole), 'none missing, and none that came later');
+    t.equal(new Set(ids(seen)).size, seen.length, 'no duplicate events');
+    t.same(ids(seen), ids(whole), 'no missing events, and no later ones');
   });
 
-  await t.test('400 invalidRequest: limits, cursors and parameters that are none', async (t) => {
+  await t.test('400 invalidRequest: invalid limits, cursors, and parameters', async (t) => {
     const { cookie } = await client.signUp();
     const broken = Buffer.from(`2026-11-20T00:00:00.000Z|${uuidv7()}|x`).toString('base64url');
     for (const query of ['limit=0', 'limit=201', 'limit=x', 'cursor=x', `cursor=${broken}`, 'type=signedIn'])
       t.equal((await client.get(`/events?${query}`, { cookie })).status, 400, query);
   });
 
-  await t.test('a deleted account gets no row any more', async (t) => {
+  await t.test('a deleted account gets no more events', async (t) => {
     const { accountId, cookie, password } = await client.signUp();
     const body = { current_password: password };
     t.equal((await client.delete('/account', { body, cookie })).status, 204);

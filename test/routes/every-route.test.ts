@@ -1,4 +1,4 @@
-// Generated from the routes that are registered, so that a new one is covered on the day it is written.
+// Generated from the registered routes, so that every new route is covered automatically.
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
@@ -7,7 +7,7 @@ import type { OpenApi } from '../support/http.ts';
 import { startTestService } from '../support/service.ts';
 
 const API = '/api/v1';
-/** Anybody may call these; every other route of the API asks for a credential. */
+/** Public operations. Every other route of the API requires a credential. */
 const publicOperations = new Set([
   'POST /auth/signup',
   'POST /auth/login',
@@ -16,7 +16,7 @@ const publicOperations = new Set([
   'POST /keys/report-leak',
 ]);
 
-/** Node.js answers CONNECT itself, and paths that accept keys answer preflights. */
+/** Node.js handles CONNECT itself, and paths that accept keys handle preflights. */
 const skipped = new Set(['CONNECT', 'OPTIONS']);
 
 const service = await startTestService(t, 'postgres');
@@ -34,7 +34,7 @@ const routes = [...app.methodsOf]
   .flatMap(([url, methods]) => [...methods].map((method) => ({ method, url, path: url.slice(API.length) })))
   .filter(({ method }) => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method));
 
-/** A path that leads to the route, with ids that exist nowhere. */
+/** A path that matches the route, with an unknown ID. */
 const call = (path: string) =>
   path.replace(':id', '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f').replace('*', 'a/b');
 
@@ -59,21 +59,18 @@ const emptyBody = 'Content-Length: 0\r\n\r\n';
 const jsonBody = 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 const methodsTried = METHODS.filter((method) => !skipped.has(method));
 
-t.test(
-  'every path 405 with Allow: each method that it does not support, with or without a body',
-  async (t) => {
-    for (const [url, methods] of app.methodsOf)
-      for (const method of methodsTried.filter((method) => !methods.has(method)))
-        for (const rest of [noBody, emptyBody, jsonBody])
-          t.match(
-            await raw(method, call(url), rest),
-            new RegExp(`^HTTP/1\\.1 405 [^]*\\r\\nallow: ${[...methods].sort().join(', ')}\\r\\n`, 'i'),
-            `${method} ${url}`,
-          );
-  },
-);
+t.test('every path returns 405 with Allow for each unsupported method, with or without a body', async (t) => {
+  for (const [url, methods] of app.methodsOf)
+    for (const method of methodsTried.filter((method) => !methods.has(method)))
+      for (const rest of [noBody, emptyBody, jsonBody])
+        t.match(
+          await raw(method, call(url), rest),
+          new RegExp(`^HTTP/1\\.1 405 [^]*\\r\\nallow: ${[...methods].sort().join(', ')}\\r\\n`, 'i'),
+          `${method} ${url}`,
+        );
+});
 
-t.test('an unknown path 404: each method, with or without a body', async (t) => {
+t.test('an unknown path returns 404 for each method, with or without a body', async (t) => {
   for (const method of methodsTried)
     for (const rest of [noBody, emptyBody, jsonBody])
       t.match(await raw(method, '/api/v1/nothing', rest), /^HTTP\/1\.1 404 /, method);
@@ -88,7 +85,7 @@ for (const { method, path, url } of routes) {
     'models';
 
   if (publicOperations.has(title)) {
-    t.test(`${title}: public, and documented so`, async (t) => t.same(operation?.security, []));
+    t.test(`${title}: public, and documented as public`, async (t) => t.same(operation?.security, []));
     continue;
   }
 
@@ -101,17 +98,17 @@ for (const { method, path, url } of routes) {
     t.equal(answer.headers.get('www-authenticate'), takesKeys ? 'Bearer' : null);
   });
 
-  t.test(`${title} 401: the credential is looked at before the body`, async (t) => {
+  t.test(`${title} 401: the credential is checked before the body`, async (t) => {
     if (method === 'GET') return;
     t.equal((await client.request(method, call(path), { raw: '{"broken' })).status, 401);
   });
 
-  t.test(`79 ${title}: other schemes than Bearer are passed over, beside a cookie and without`, async (t) => {
+  t.test(`79: ${title}: schemes other than Bearer are ignored, with or without a cookie`, async (t) => {
     const plain = {
       status: 401,
       body: { error: { code: takesKeys ? 'missingCredentials' : 'sessionRequired' } },
     };
-    // Not the body, nor what the route does: a request from elsewhere is refused once the session is known.
+    // A cross-site request is rejected after the session check and before the body, so the route does nothing.
     const foreign = { 'sec-fetch-site': 'cross-site' };
     const known = (await client.request(method, call(path), { cookie: owner.cookie, headers: foreign })).body;
     for (const authorization of [
@@ -127,7 +124,7 @@ for (const { method, path, url } of routes) {
         cookie: owner.cookie,
         headers: { ...foreign, authorization },
       });
-      t.equal(beside.body?.error?.code, known?.error?.code, `${authorization} beside a cookie`);
+      t.equal(beside.body?.error?.code, known?.error?.code, `${authorization} with a cookie`);
     }
     for (const authorization of ['Bearer', 'Bearer a b', 'bearer\tx', 'Bearer,x']) {
       const answer = await client.request(method, call(path), {
@@ -139,7 +136,7 @@ for (const { method, path, url } of routes) {
   });
 
   if (!takesKeys) {
-    t.test(`${title} 403 bearerNotAccepted: a key, cookie or not`, async (t) => {
+    t.test(`${title} 403 bearerNotAccepted: a key, with or without a cookie`, async (t) => {
       for (const cookie of ['', owner.cookie]) {
         const answer = await client.request(method, call(path), { key: wholeKey, cookie });
         t.match(answer, { status: 403, body: { error: { code: 'bearerNotAccepted' } } });
@@ -167,7 +164,7 @@ for (const { method, path, url } of routes) {
   });
 }
 
-t.test('405 methodNotAllowed with Allow on every path, for every other method', async (t) => {
+t.test('every API path returns 405 methodNotAllowed, and Allow lists all documented methods', async (t) => {
   for (const [url, methods] of app.methodsOf) {
     if (!url.startsWith(API)) continue;
     const known = [...methods].filter((method) =>
@@ -193,15 +190,18 @@ t.test('405 methodNotAllowed with Allow on every path, for every other method', 
 const documentedMethods = (url: string) =>
   Object.keys(document.paths[url.replace(/:(\w+)/g, '{$1}')] ?? {}).map((method) => method.toUpperCase());
 
-t.test('404 notFound in the same envelope, and every answer of the API is no-store', async (t) => {
-  const missing = await client.get('/nothing-here');
-  t.match(missing, { status: 404, body: { error: { code: 'notFound', param: null } } });
-  for (const answer of [missing, await client.get('/plans'), await client.get('/usage')]) {
-    t.equal(answer.headers.get('cache-control'), 'no-store');
-  }
-});
+t.test(
+  'an unknown API path returns 404 notFound in the error format, and API responses are no-store',
+  async (t) => {
+    const missing = await client.get('/nothing-here');
+    t.match(missing, { status: 404, body: { error: { code: 'notFound', param: null } } });
+    for (const answer of [missing, await client.get('/plans'), await client.get('/usage')]) {
+      t.equal(answer.headers.get('cache-control'), 'no-store');
+    }
+  },
+);
 
-t.test('every operation has its id, summary, tag, security and errors, and no id occurs twice', async (t) => {
+t.test('every operation has a unique ID, a summary, one tag, security, and errors', async (t) => {
   const operations = Object.values(document.paths).flatMap((item) =>
     Object.values(item),
   ) as unknown as (Operation & {

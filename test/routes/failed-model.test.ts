@@ -1,4 +1,4 @@
-// The request log says which model a failed request asked for, on every surface.
+// The request log records the requested model of a failed request on every surface.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Body } from '../support/http.ts';
@@ -36,7 +36,7 @@ onEachDatabase(t, env, async (t, { client }) => {
       await t.test(`${path} ${JSON.stringify(body)}${retry ? ' with an idempotency key' : ''}`, async (t) => {
         const headers = retry ? { 'idempotency-key': randomUUID() } : {};
         const { headers: sent, status } = await client.post(path, body, { key, headers });
-        t.ok(status === 502 || status === 503, `the target fails, or rests after failures: ${status}`);
+        t.ok(status === 502 || status === 503, `the target fails, or is paused after failures: ${status}`);
         const { data } = (await client.get(`/requests?model=${model}`, { cookie: owner.cookie })).body;
         const row = data.find(({ id }: Body) => id === sent.get('x-request-id'));
         t.match(row, { endpoint: `POST /api/v1${path}`, model, state: 'refunded', status });

@@ -1,4 +1,4 @@
-// A conversation says how each of its answers ended.
+// A conversation has the finish reason of each reply.
 import t from 'tap';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
@@ -17,7 +17,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, { client }) => {
     ]);
 
   for (const stream of [false, true])
-    await t.test(`finish_reason of stored messages, ${stream ? 'streamed' : 'in JSON'}`, async (t) => {
+    await t.test(`stored replies have a finish_reason, ${stream ? 'streamed' : 'in JSON'}`, async (t) => {
       const ask = async (body: object): Promise<Body> => {
         const answer = await client.post(
           '/chat',

@@ -21,7 +21,7 @@ async function start(t: Test, database: Database): Promise<{ app: FastifyInstanc
   };
 }
 
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never replies. */
 async function silentServer(t: Test): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => {}))).listen(0, '127.0.0.1');
@@ -36,7 +36,7 @@ async function silentServer(t: Test): Promise<string> {
 const ok = { status: 200, body: { status: 'ok' } };
 const unavailable = { status: 503, body: { error: { code: 'serviceUnavailable', type: 'server_error' } } };
 
-t.test('health over a database that answers', async (t) => {
+t.test('with a reachable database', async (t) => {
   const { app, client } = await startTestService(t, 'postgres');
 
   await t.test('GET /healthz and /readyz 200', async (t) => {
@@ -52,19 +52,19 @@ t.test('health over a database that answers', async (t) => {
     });
   });
 
-  await t.test('GET /readyz 503 serviceUnavailable: draining; /healthz stays 200', async (t) => {
+  await t.test('GET /readyz 503 serviceUnavailable: while draining; /healthz stays 200', async (t) => {
     app.drain.begin();
     const answer = await client.get('//readyz');
     t.match(answer, unavailable);
     t.equal(answer.headers.get('retry-after'), '1');
     const health = await client.get('//healthz');
     t.match(health, ok);
-    t.equal(health.headers.get('connection'), 'close', 'connections end with their answer');
+    t.equal(health.headers.get('connection'), 'close', 'the connection closes after the response');
   });
 });
 
 t.test(
-  'GET /readyz 503 serviceUnavailable: a database that does not answer is given up before its statement is, however many ask',
+  'GET /readyz 503 serviceUnavailable: with an unresponsive database, checks fail before the statement timeout',
   async (t) => {
     const database = await openDatabase({ url: await silentServer(t), connections: 2, patienceMs: 15_000 });
     const { client } = await start(t, database);
@@ -73,12 +73,12 @@ t.test(
     const took = performance.now() - startedAt;
     for (const answer of answers) t.match(answer, unavailable);
     t.ok(took > 900 && took < 12_000, `${Math.round(took)} ms`);
-    t.match(await client.get('//healthz'), ok, 'the process is up all the same');
-    t.notMatch(answers[0]?.text, /postgres|connect|ms/i, 'nothing of the inside');
+    t.match(await client.get('//healthz'), ok, 'the process is still healthy');
+    t.notMatch(answers[0]?.text, /postgres|connect|ms/i, 'no internal details');
   },
 );
 
-t.test('GET /readyz 503 serviceUnavailable: a database that is not there, at once', async (t) => {
+t.test('GET /readyz 503 serviceUnavailable: the database is unreachable', async (t) => {
   const database = await openDatabase({ url: 'postgres://parley@127.0.0.1:1/parley' });
   t.teardown(() => database.close());
   const { client } = await start(t, database);

@@ -1,4 +1,4 @@
-// Idempotent retries: contract section 10, reliability tests 39 and 40 (crashes are in test/reliability/retries.long.test.ts).
+// Idempotent retries. Contract section 10, reliability tests 39 and 40. Crashes: test/reliability/retries.long.test.ts.
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -36,60 +36,66 @@ for (const kind of databaseKinds) {
     const usedChat = async () => (await client.get('/usage', { key })).body.used.chat;
     const calls = async () => (await upstream.calls()).chat;
 
-    /** Sends a request again until it is not in progress any more. */
+    /** Retries a request until it is no longer in progress. */
     async function settledAnswer(path: string, body: unknown, options: RequestOptions): Promise<Answer> {
       for (let tries = 0; tries < 100; tries += 1) {
         const answer = await client.post(path, body, options);
         if (answer.status !== 409) return answer;
         await sleep(50);
       }
-      throw new Error('It stayed in progress for 5 s.');
+      throw new Error('The request is still in progress after 5 s.');
     }
 
-    await t.test('every metered endpoint answers a retry with the first answer, uncharged', async (t) => {
-      const several = { path: '/chat/completions', body: { messages, n: 2 }, meter: 'chat' };
-      const requests = [...metered.map(({ body, ...rest }) => ({ ...rest, body: body('Hello') })), several];
-      for (const { body, path } of requests) {
+    await t.test(
+      'every metered endpoint replays the first response to a retry without a charge',
+      async (t) => {
+        const several = { path: '/chat/completions', body: { messages, n: 2 }, meter: 'chat' };
+        const requests = [...metered.map(({ body, ...rest }) => ({ ...rest, body: body('Hello') })), several];
+        for (const { body, path } of requests) {
+          const headers = retryKey();
+          const first = await client.post(path, body, { key, headers });
+          t.equal(first.status, 200, path);
+          t.notOk(isReplay(first));
+          const { used } = (await client.get('/usage', { key })).body;
+          const again = await client.post(path, body, { key, headers });
+          t.equal(again.status, 200);
+          t.ok(isReplay(again));
+          t.equal(again.text, first.text, 'byte for byte');
+          t.equal(again.headers.get('content-type'), first.headers.get('content-type'));
+          t.same((await client.get('/usage', { key })).body.used, used);
+        }
+        t.equal(await calls(), requests.filter(({ meter }) => meter === 'chat').length);
+      },
+    );
+
+    await t.test(
+      'requests that differ only in the order of JSON members, at any depth, are the same request',
+      async (t) => {
+        const content = [{ type: 'text', text: 'Hello' }];
+        const bodies = [
+          { messages: [{ role: 'user', content }], temperature: 0.5, metadata: { a: '1', b: '2' } },
+          {
+            metadata: { b: '2', a: '1' },
+            temperature: 0.5,
+            messages: [{ content: [{ text: 'Hello', type: 'text' }], role: 'user' }],
+          },
+        ];
         const headers = retryKey();
-        const first = await client.post(path, body, { key, headers });
-        t.equal(first.status, 200, path);
-        t.notOk(isReplay(first));
-        const { used } = (await client.get('/usage', { key })).body;
-        const again = await client.post(path, body, { key, headers });
+        const [first, again] = [
+          await client.post('/chat/completions', bodies[0], { key, headers }),
+          await client.post('/chat/completions', bodies[1], { key, headers }),
+        ];
+        t.equal(first.status, 200);
         t.equal(again.status, 200);
         t.ok(isReplay(again));
-        t.equal(again.text, first.text, 'byte for byte');
-        t.equal(again.headers.get('content-type'), first.headers.get('content-type'));
-        t.same((await client.get('/usage', { key })).body.used, used);
-      }
-      t.equal(await calls(), requests.filter(({ meter }) => meter === 'chat').length);
-    });
+        t.equal(again.text, first.text);
+        // The order of an array matters.
+        const reversed = { ...bodies[0], messages: [...messages, { role: 'user', content }] };
+        t.match(await client.post('/chat/completions', reversed, { key, headers }), { status: 422 });
+      },
+    );
 
-    await t.test('the same JSON in another member order is the same request, at every depth', async (t) => {
-      const content = [{ type: 'text', text: 'Hello' }];
-      const bodies = [
-        { messages: [{ role: 'user', content }], temperature: 0.5, metadata: { a: '1', b: '2' } },
-        {
-          metadata: { b: '2', a: '1' },
-          temperature: 0.5,
-          messages: [{ content: [{ text: 'Hello', type: 'text' }], role: 'user' }],
-        },
-      ];
-      const headers = retryKey();
-      const [first, again] = [
-        await client.post('/chat/completions', bodies[0], { key, headers }),
-        await client.post('/chat/completions', bodies[1], { key, headers }),
-      ];
-      t.equal(first.status, 200);
-      t.equal(again.status, 200);
-      t.ok(isReplay(again));
-      t.equal(again.text, first.text);
-      // The order of a list is part of what is asked.
-      const reversed = { ...bodies[0], messages: [...messages, { role: 'user', content }] };
-      t.match(await client.post('/chat/completions', reversed, { key, headers }), { status: 422 });
-    });
-
-    await t.test('a key that an earlier version stored answers a retry, until it is forgotten', async (t) => {
+    await t.test('a retry matches a key stored by an earlier version', async (t) => {
       const headers = retryKey();
       const body = { message: 'Hello', instructions: 'Be brief.', stream: false, store: true };
       const first = await client.post('/chat', body, { key, headers });
@@ -107,25 +113,30 @@ for (const kind of databaseKinds) {
       t.match(await client.post('/chat', other, { key, headers }), { status: 422 });
     });
 
-    await t.test('39: of 50 at once with one key and body one runs, and is charged', async (t) => {
-      await upstream.configure({ headersDelayMs: 1000 });
-      const before = await usedChat();
-      const headers = retryKey();
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, () => client.post('/chat', { message: 'Hello' }, { key, headers })),
-      );
-      // On a slow machine some arrive after it was answered.
-      const first = answers.filter((answer) => answer.status === 200 && !isReplay(answer));
-      t.equal(first.length, 1);
-      const others = answers.filter((answer) => answer.status !== 200);
-      t.ok(others.length > 0);
-      t.ok(others.every(({ body, status }) => status === 409 && body.error.code === 'idempotencyInProgress'));
-      t.ok(others.every((answer) => answer.headers.get('retry-after') === '1'));
-      t.equal(await calls(), 1);
-      t.equal(await usedChat(), before + 1);
-    });
+    await t.test(
+      '39: of 50 concurrent requests with one key and body, one runs and is charged',
+      async (t) => {
+        await upstream.configure({ headersDelayMs: 1000 });
+        const before = await usedChat();
+        const headers = retryKey();
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, () => client.post('/chat', { message: 'Hello' }, { key, headers })),
+        );
+        // On a slow machine, some requests arrive after the first one has completed.
+        const first = answers.filter((answer) => answer.status === 200 && !isReplay(answer));
+        t.equal(first.length, 1);
+        const others = answers.filter((answer) => answer.status !== 200);
+        t.ok(others.length > 0);
+        t.ok(
+          others.every(({ body, status }) => status === 409 && body.error.code === 'idempotencyInProgress'),
+        );
+        t.ok(others.every((answer) => answer.headers.get('retry-after') === '1'));
+        t.equal(await calls(), 1);
+        t.equal(await usedChat(), before + 1);
+      },
+    );
 
-    await t.test('39: another body or endpoint is refused, also while the first runs', async (t) => {
+    await t.test('39: another body or endpoint is rejected, even while the first request runs', async (t) => {
       await upstream.configure({ headersDelayMs: 300 });
       const before = await usedChat();
       const headers = retryKey();
@@ -143,7 +154,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      '39: the same value of another account, of another key and of the web is another one',
+      '39: idempotency keys are separate for each account, each API key, and the web',
       async (t) => {
         const stranger = await client.createKey(await client.signUp());
         const other = await client.createKey(owner);
@@ -157,7 +168,7 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('a stream is told again as a stream: start, one delta, done', async (t) => {
+    await t.test('a stream is replayed as a stream with start, one delta, and done', async (t) => {
       await upstream.configure({ chunks: 20 });
       const headers = retryKey();
       const body = { message: 'Hello', stream: true };
@@ -179,89 +190,92 @@ for (const kind of databaseKinds) {
       t.equal(await calls(), 1);
     });
 
-    await t.test('streamed completions are told again: text, calls of tools, finish, usage', async (t) => {
-      const choice = (index: number, delta: object, finish: string | null = null) =>
-        JSON.stringify({
-          id: 'c1',
-          object: 'chat.completion.chunk',
-          created: 1,
-          model: MODEL,
-          choices: [{ index, delta, finish_reason: finish }],
-        });
-      const call = (index: number, part: object) => ({ tool_calls: [{ index, ...part }] });
-      const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
-      await upstream.configure({
-        events: [
-          choice(0, { role: 'assistant', content: 'Let me ' }),
-          choice(1, { role: 'assistant', content: 'Hi' }),
-          choice(0, { content: 'look.' }),
-          choice(0, call(0, { id: 'a', type: 'function', function: { name: 'find', arguments: '{"q":' } })),
-          choice(0, call(1, { id: 'b', type: 'function', function: { name: 'get', arguments: '{' } })),
-          choice(0, call(0, { function: { arguments: '1}' } })),
-          choice(0, call(1, { function: { arguments: '}' } })),
-          choice(1, {}, 'stop'),
-          choice(0, {}, 'tool_calls'),
+    await t.test(
+      'streamed completions are replayed with text, tool calls, finish reasons, and usage',
+      async (t) => {
+        const choice = (index: number, delta: object, finish: string | null = null) =>
           JSON.stringify({
             id: 'c1',
             object: 'chat.completion.chunk',
             created: 1,
             model: MODEL,
-            choices: [],
-            usage,
-          }),
-        ],
-      });
-      const headers = retryKey();
-      const body = { messages, n: 2, stream: true, stream_options: { include_usage: true } };
-      const first = await client.post('/chat/completions', body, { key, headers });
-      t.equal(first.status, 200, first.text);
-      const { body: events } = await client.post('/chat/completions', body, { key, headers });
-      t.equal(events.length, 3);
-      t.match(events[0].data.choices, [
-        {
-          index: 0,
-          finish_reason: 'tool_calls',
-          delta: {
-            role: 'assistant',
-            content: 'Let me look.',
-            tool_calls: [
-              { id: 'a', function: { name: 'find', arguments: '{"q":1}' } },
-              { id: 'b', function: { name: 'get', arguments: '{}' } },
-            ],
-          },
-        },
-        { index: 1, finish_reason: 'stop', delta: { content: 'Hi' } },
-      ]);
-      t.match(events[1].data, { choices: [], usage });
-      t.equal(events[2].data, '[DONE]');
-      const withoutUsage = { messages, stream: true };
-      await client.post('/chat/completions', withoutUsage, { key, headers: retryKey('plain') });
-      const plain = await client.post('/chat/completions', withoutUsage, { key, headers: retryKey('plain') });
-      t.ok(isReplay(plain));
-      t.equal(plain.body.length, 2);
-    });
-
-    await t.test(
-      'a replay is answered before the quota, and before the conversation is looked up',
-      async (t) => {
-        const small = await startTestService(t, kind, {
-          ...plansFile(t, { chat: 2 }),
-          CHAT_URL: upstream.url,
+            choices: [{ index, delta, finish_reason: finish }],
+          });
+        const call = (index: number, part: object) => ({ tool_calls: [{ index, ...part }] });
+        const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+        await upstream.configure({
+          events: [
+            choice(0, { role: 'assistant', content: 'Let me ' }),
+            choice(1, { role: 'assistant', content: 'Hi' }),
+            choice(0, { content: 'look.' }),
+            choice(0, call(0, { id: 'a', type: 'function', function: { name: 'find', arguments: '{"q":' } })),
+            choice(0, call(1, { id: 'b', type: 'function', function: { name: 'get', arguments: '{' } })),
+            choice(0, call(0, { function: { arguments: '1}' } })),
+            choice(0, call(1, { function: { arguments: '}' } })),
+            choice(1, {}, 'stop'),
+            choice(0, {}, 'tool_calls'),
+            JSON.stringify({
+              id: 'c1',
+              object: 'chat.completion.chunk',
+              created: 1,
+              model: MODEL,
+              choices: [],
+              usage,
+            }),
+          ],
         });
-        const caller = await small.client.signUp();
         const headers = retryKey();
-        const begun = await small.client.post('/chat', { message: 'Hello' }, caller);
-        const body = { message: 'And then?', conversation_id: begun.body.conversation_id };
-        t.equal((await small.client.post('/chat', body, { ...caller, headers })).status, 200);
-        t.equal((await small.client.post('/chat', body, { ...caller, headers: retryKey() })).status, 429);
-        t.equal((await small.client.delete(`/conversations/${body.conversation_id}`, caller)).status, 204);
-        const again = await small.client.post('/chat', body, { ...caller, headers });
-        t.equal(again.status, 200);
-        t.ok(isReplay(again));
+        const body = { messages, n: 2, stream: true, stream_options: { include_usage: true } };
+        const first = await client.post('/chat/completions', body, { key, headers });
+        t.equal(first.status, 200, first.text);
+        const { body: events } = await client.post('/chat/completions', body, { key, headers });
+        t.equal(events.length, 3);
+        t.match(events[0].data.choices, [
+          {
+            index: 0,
+            finish_reason: 'tool_calls',
+            delta: {
+              role: 'assistant',
+              content: 'Let me look.',
+              tool_calls: [
+                { id: 'a', function: { name: 'find', arguments: '{"q":1}' } },
+                { id: 'b', function: { name: 'get', arguments: '{}' } },
+              ],
+            },
+          },
+          { index: 1, finish_reason: 'stop', delta: { content: 'Hi' } },
+        ]);
+        t.match(events[1].data, { choices: [], usage });
+        t.equal(events[2].data, '[DONE]');
+        const withoutUsage = { messages, stream: true };
+        await client.post('/chat/completions', withoutUsage, { key, headers: retryKey('plain') });
+        const plain = await client.post('/chat/completions', withoutUsage, {
+          key,
+          headers: retryKey('plain'),
+        });
+        t.ok(isReplay(plain));
+        t.equal(plain.body.length, 2);
       },
     );
 
-    await t.test('what was refused or refunded frees the key', async (t) => {
+    await t.test('a replay needs no quota and no conversation lookup', async (t) => {
+      const small = await startTestService(t, kind, {
+        ...plansFile(t, { chat: 2 }),
+        CHAT_URL: upstream.url,
+      });
+      const caller = await small.client.signUp();
+      const headers = retryKey();
+      const begun = await small.client.post('/chat', { message: 'Hello' }, caller);
+      const body = { message: 'And then?', conversation_id: begun.body.conversation_id };
+      t.equal((await small.client.post('/chat', body, { ...caller, headers })).status, 200);
+      t.equal((await small.client.post('/chat', body, { ...caller, headers: retryKey() })).status, 429);
+      t.equal((await small.client.delete(`/conversations/${body.conversation_id}`, caller)).status, 204);
+      const again = await small.client.post('/chat', body, { ...caller, headers });
+      t.equal(again.status, 200);
+      t.ok(isReplay(again));
+    });
+
+    await t.test('a rejected or refunded request releases its key', async (t) => {
       const headers = retryKey();
       await upstream.configure({ fault: 'status', status: 500 });
       for (const stream of [false, true]) {
@@ -281,11 +295,11 @@ for (const kind of databaseKinds) {
       for (let n = 0; n < 2; n += 1)
         await client.post('/images/generations', { prompt: 'A fox', n: 4 }, stranger);
       t.match(await draw(4), { status: 429, body: { error: { code: 'quotaExceeded' } } });
-      t.equal((await draw(2)).status, 200, 'with another body even');
+      t.equal((await draw(2)).status, 200, 'even with another body');
     });
 
     await t.test(
-      '40: a client cut in mid-stream gets the whole reply by its retry, charged once',
+      '40: a client that disconnects during a stream gets the whole reply on retry, and is charged once',
       async (t) => {
         await upstream.configure({ chunks: 10, chunkIntervalMs: 60 });
         const before = await usedChat();
@@ -308,14 +322,14 @@ for (const kind of databaseKinds) {
         t.equal(await usedChat(), before + 1);
         const { last } = await upstream.calls();
         t.equal(last.length, 1);
-        t.notOk(last[0]?.abortedAt, 'the engine was not aborted');
+        t.notOk(last[0]?.abortedAt, 'the upstream request was not aborted');
         t.match(await lastCharge(service, owner.accountId), { state: 'final', status: 200 });
         const stored = await client.get(`/conversations/${start?.data.conversation_id}`, { key });
         t.equal(stored.body.messages.length, 2);
       },
     );
 
-    await t.test('40: a client cut before its answer gets it by its retry', async (t) => {
+    await t.test('40: a client that disconnects before the response gets it on retry', async (t) => {
       await upstream.configure({ headersDelayMs: 400 });
       const before = await usedChat();
       const headers = { ...retryKey(), authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -327,7 +341,7 @@ for (const kind of databaseKinds) {
         body,
         signal: leave.signal,
       });
-      await eventually('the engine is asked', async () => (await calls()) === 1);
+      await eventually('the upstream has the request', async () => (await calls()) === 1);
       leave.abort();
       await t.rejects(first);
       const again = await settledAnswer(
@@ -342,7 +356,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'a stream that the engine broke off is final: a retry gets what came, and the error',
+      'a stream interrupted by the upstream is final: a retry replays the partial reply and the error',
       async (t) => {
         for (const path of ['/chat', '/chat/completions']) {
           await upstream.reset();
@@ -363,7 +377,7 @@ for (const kind of databaseKinds) {
           t.notMatch(again.text, /DONE|done/);
           if (path === '/chat') t.equal(textOf(again.body), textOf(broken.body));
           else t.equal(again.body[0].data.choices[0].delta.content.length, 12);
-          t.equal(await calls(), 1, 'the engine is not asked again');
+          t.equal(await calls(), 1, 'the upstream receives no second request');
           const { used } = (await client.get('/usage', { key })).body;
           t.equal(used.chat, before.chat + 1, 'charged once');
           t.match(await lastCharge(service, owner.accountId), { state: 'final', status: 502 });
@@ -371,7 +385,7 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('store false: this copy is the only thing kept', async (t) => {
+    await t.test('store: false stores only the copy for the idempotency key', async (t) => {
       const headers = retryKey();
       const first = await client.post('/chat', { message: 'Secret', store: false }, { key, headers });
       t.equal(first.body.conversation_id, null);
@@ -381,7 +395,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    await t.test('an API key sent as Idempotency-Key works, and is stored nowhere', async (t) => {
+    await t.test('an API key works as an Idempotency-Key, and is not stored', async (t) => {
       const headers = retryKey(key);
       const first = await client.post('/chat', { message: 'Hello' }, { key, headers });
       t.equal(first.status, 200);
@@ -390,7 +404,7 @@ for (const kind of databaseKinds) {
       t.same(stored, []);
     });
 
-    await t.test('400: a key that is empty, too long, or not visible ASCII', async (t) => {
+    await t.test('400 invalidRequest: a key that is empty, too long, or not visible ASCII', async (t) => {
       const before = await usedChat();
       for (const value of ['', 'x'.repeat(256), 'a b', 'caf\u00e9']) {
         const answer = await client.post('/chat', { message: 'Hello' }, { key, headers: retryKey(value) });
@@ -408,7 +422,7 @@ for (const kind of databaseKinds) {
       t.equal(await usedChat(), before + 1);
     });
 
-    await t.test('after 24 hours the key is new again', async (t) => {
+    await t.test('a key can be reused after 24 hours', async (t) => {
       const headers = retryKey();
       const first = await client.post('/chat', { message: 'Hello' }, { key, headers });
       await shiftClock(database.db, '23 hours 59 minutes');

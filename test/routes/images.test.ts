@@ -18,7 +18,7 @@ t.test('the built-in engine', async (t) => {
     const used = async () => (await client.get('/usage', { key })).body.used.images;
     const draw = (body: unknown) => client.post('/images/generations', body, { key });
 
-    await t.test('POST /images/generations 200: n pictures that differ, n charged', async (t) => {
+    await t.test('POST /images/generations 200: returns n different images and charges n', async (t) => {
       const answer = await draw({ prompt: 'A lighthouse', n: 4 });
       t.equal(answer.status, 200);
       t.equal(answer.body.data.length, 4);
@@ -30,7 +30,7 @@ t.test('the built-in engine', async (t) => {
     });
 
     await t.test(
-      'POST /images/generations 200: the same words, the same picture; others, another',
+      'POST /images/generations 200: the same prompt gives the same image, and another prompt a different one',
       async (t) => {
         const first = await draw({ prompt: 'A boat', size: '256x256' });
         t.same((await draw({ prompt: 'A boat', size: '256x256' })).body.data, first.body.data);
@@ -38,14 +38,14 @@ t.test('the built-in engine', async (t) => {
       },
     );
 
-    await t.test('POST /images/generations 200: every size', async (t) => {
+    await t.test('POST /images/generations 200: accepts every size', async (t) => {
       for (const size of imageSizes) {
         const { width, height } = pictureOf((await draw({ prompt: 'x', size })).body.data[0]);
         t.equal(`${width}x${height}`, size === 'auto' ? '1024x1024' : size);
       }
     });
 
-    await t.test("POST /images/generations 200: OpenAI's fields, and null for most", async (t) => {
+    await t.test("POST /images/generations 200: accepts OpenAI's fields, and null for most", async (t) => {
       const fields = {
         response_format: 'b64_json',
         quality: 'hd',
@@ -57,26 +57,33 @@ t.test('the built-in engine', async (t) => {
       t.equal((await draw({ prompt: 'x', ...fields, ...nulls })).status, 200);
     });
 
-    await t.test('POST /images/generations 400: what is not taken says so, uncharged', async (t) => {
-      const before = await used();
-      const wrong: [Record<string, unknown>, string, RegExp][] = [
-        [{ response_format: 'url' }, 'response_format', /b64_json/],
-        [{ output_format: 'webp' }, 'output_format', /png/],
-        [{ n: 5 }, 'n', /4/],
-        [{ n: 0 }, 'n', /1/],
-        [{ size: '1x1' }, 'size', /1024x1024/],
-        [{ prompt: '' }, 'prompt', /1/],
-        [{ prompt: 'x'.repeat(32_001) }, 'prompt', /32000/],
-        [{ surprise: 1 }, 'surprise', /known/],
-      ];
-      for (const [fields, param, message] of wrong) {
-        const answer = await draw({ prompt: 'x', ...fields });
-        t.match(answer, { status: 400, body: { error: { code: 'invalidRequest', param, message } } }, param);
-      }
-      t.equal(await used(), before);
-    });
+    await t.test(
+      'POST /images/generations 400: unsupported values are not charged, and the error names the field',
+      async (t) => {
+        const before = await used();
+        const wrong: [Record<string, unknown>, string, RegExp][] = [
+          [{ response_format: 'url' }, 'response_format', /b64_json/],
+          [{ output_format: 'webp' }, 'output_format', /png/],
+          [{ n: 5 }, 'n', /4/],
+          [{ n: 0 }, 'n', /1/],
+          [{ size: '1x1' }, 'size', /1024x1024/],
+          [{ prompt: '' }, 'prompt', /1/],
+          [{ prompt: 'x'.repeat(32_001) }, 'prompt', /32000/],
+          [{ surprise: 1 }, 'surprise', /known/],
+        ];
+        for (const [fields, param, message] of wrong) {
+          const answer = await draw({ prompt: 'x', ...fields });
+          t.match(
+            answer,
+            { status: 400, body: { error: { code: 'invalidRequest', param, message } } },
+            param,
+          );
+        }
+        t.equal(await used(), before);
+      },
+    );
 
-    await t.test('POST /images/generations 429: all of n or nothing', async (t) => {
+    await t.test('POST /images/generations 429: charges all of n or nothing', async (t) => {
       let left = 40 - (await used());
       for (; left > 3; left -= 1) await draw({ prompt: 'x', size: '256x256' });
       t.match(await draw({ prompt: 'x', n: 4 }), {

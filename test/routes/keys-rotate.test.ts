@@ -6,7 +6,7 @@ import { eventsOfKey } from '../support/events.ts';
 import type { Client } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
 
-/** What a key answers: 200, or the code of its refusal. */
+/** The outcome of a request with the key: 200 or an error code. */
 async function answerTo(client: Client, t: Test, key: string): Promise<number | string> {
   const { body, headers, status } = await client.get('/models', { key });
   if (status === 200) return status;
@@ -21,7 +21,7 @@ onEachDatabase(t, {}, async (t, service) => {
   const rotate = (id: string, body: unknown = {}) => client.post(`/keys/${id}/rotate`, body, { cookie });
 
   await t.test(
-    '200: the id stays, the secret and its prefix are new, the old one ends at once',
+    '200: the ID stays the same, the secret and its prefix change, and the old secret ends immediately',
     async (t) => {
       const fields = { name: 'Website', scopes: ['models'], allowed_origins: ['https://a.example'] };
       const expires_at = new Date(Date.now() + 3_600_000).toISOString();
@@ -40,7 +40,7 @@ onEachDatabase(t, {}, async (t, service) => {
     },
   );
 
-  await t.test('grace_seconds: the old secret works so long, then answers apiKeyRevoked', async (t) => {
+  await t.test('grace_seconds: the old secret works for this long, then returns apiKeyRevoked', async (t) => {
     const old = await client.createKey(owner);
     const { body } = await rotate(old.id, { grace_seconds: 2 });
     const rotatedAt = Date.now();
@@ -49,15 +49,15 @@ onEachDatabase(t, {}, async (t, service) => {
     const left = rotatedAt + 2000 - Date.now();
     if (left > 500) {
       await sleep(left - 400);
-      t.equal(await answerTo(client, t, old.key), 200, 'until the end');
+      t.equal(await answerTo(client, t, old.key), 200, 'until the grace period ends');
     }
     await sleep(rotatedAt + 2010 - Date.now());
-    t.equal(await answerTo(client, t, old.key), 'apiKeyRevoked', 'a cached key ends in time, too');
+    t.equal(await answerTo(client, t, old.key), 'apiKeyRevoked', 'a cached secret also ends on time');
     t.equal(await answerTo(client, t, body.key), 200);
     await client.delete(`/keys/${old.id}`, { cookie });
   });
 
-  await t.test('at most one old secret lives on; revoking ends both', async (t) => {
+  await t.test('at most one old secret stays valid, and revoking the key ends both secrets', async (t) => {
     const first = await client.createKey(owner);
     const second = (await rotate(first.id, { grace_seconds: 600 })).body;
     t.equal(await answerTo(client, t, first.key), 200);
@@ -70,31 +70,34 @@ onEachDatabase(t, {}, async (t, service) => {
     t.equal(await answerTo(client, t, third.key), 'apiKeyRevoked');
   });
 
-  await t.test('previous_secret_expires_at: when the old secret ends, and null without one', async (t) => {
-    const previous = async () =>
-      (await client.get('/keys', { cookie })).body.data[0].previous_secret_expires_at;
-    const created = await client.createKey(owner);
-    t.equal(created.previous_secret_expires_at, null);
-    t.equal(await previous(), null);
-    const before = Date.now();
-    const { body } = await rotate(created.id, { grace_seconds: 600 });
-    const endsMs = Date.parse(body.previous_secret_expires_at);
-    t.ok(endsMs >= before + 599_000 && endsMs <= Date.now() + 601_000);
-    t.equal(await previous(), body.previous_secret_expires_at);
-    const patched = await client.patch(
-      `/keys/${created.id}`,
-      { allowed_origins: ['https://a.example'] },
-      { cookie },
-    );
-    t.equal(patched.body.previous_secret_expires_at, body.previous_secret_expires_at);
-    // Times are rounded to milliseconds, half of them up.
-    for (let n = 0; n < 10; n += 1)
-      t.equal((await rotate(created.id)).body.previous_secret_expires_at, null, 'without a grace period');
-    await client.delete(`/keys/${created.id}`, { cookie });
-  });
+  await t.test(
+    'previous_secret_expires_at is the time when the old secret ends, or null without one',
+    async (t) => {
+      const previous = async () =>
+        (await client.get('/keys', { cookie })).body.data[0].previous_secret_expires_at;
+      const created = await client.createKey(owner);
+      t.equal(created.previous_secret_expires_at, null);
+      t.equal(await previous(), null);
+      const before = Date.now();
+      const { body } = await rotate(created.id, { grace_seconds: 600 });
+      const endsMs = Date.parse(body.previous_secret_expires_at);
+      t.ok(endsMs >= before + 599_000 && endsMs <= Date.now() + 601_000);
+      t.equal(await previous(), body.previous_secret_expires_at);
+      const patched = await client.patch(
+        `/keys/${created.id}`,
+        { allowed_origins: ['https://a.example'] },
+        { cookie },
+      );
+      t.equal(patched.body.previous_secret_expires_at, body.previous_secret_expires_at);
+      // Several attempts, because rounding to milliseconds moves about half of the times into the future.
+      for (let n = 0; n < 10; n += 1)
+        t.equal((await rotate(created.id)).body.previous_secret_expires_at, null, 'without a grace period');
+      await client.delete(`/keys/${created.id}`, { cookie });
+    },
+  );
 
   await t.test(
-    'DELETE /keys/:id/previous-secret 204: only the old secret ends, everywhere, once',
+    'DELETE /keys/:id/previous-secret 204: ends only the old secret, on every replica',
     async (t) => {
       const replica = service.kind === 'postgres' ? (await startReplica(t, service)).client : client;
       const { id, key } = await client.createKey(owner, { name: 'Ended early' });
@@ -112,7 +115,7 @@ onEachDatabase(t, {}, async (t, service) => {
       t.equal(await answerTo(replica, t, key), 'apiKeyRevoked', 'on another replica');
       t.equal(await answerTo(replica, t, next), 200);
       t.match((await client.get('/keys', { cookie })).body.data, [{ id, previous_secret_expires_at: null }]);
-      t.match(await end(), nothing, 'ended already');
+      t.match(await end(), nothing, 'already ended');
       t.same(
         (await eventsOfKey(database.db, id)).map(({ type }) => type),
         ['keyCreated', 'keyRotated', 'previousSecretEnded'],
@@ -123,7 +126,7 @@ onEachDatabase(t, {}, async (t, service) => {
     },
   );
 
-  await t.test('ten rotations at once leave one new secret and one old one', async (t) => {
+  await t.test('ten concurrent rotations leave one new secret and one old secret', async (t) => {
     const { id, key } = await client.createKey(owner);
     const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(id, { grace_seconds: 600 })));
     const secrets = [key, ...answers.map(({ body }) => body.key)];
@@ -133,7 +136,7 @@ onEachDatabase(t, {}, async (t, service) => {
     await client.delete(`/keys/${id}`, { cookie });
   });
 
-  await t.test('a key can be rotated when there are five', async (t) => {
+  await t.test('a key can be rotated even at the limit of five keys', async (t) => {
     const keys = [];
     for (let n = 0; n < 5; n += 1) keys.push(await client.createKey(owner));
     t.equal((await rotate(keys[0]?.id ?? '')).status, 200);
@@ -141,7 +144,7 @@ onEachDatabase(t, {}, async (t, service) => {
     for (const { id } of keys) await client.delete(`/keys/${id}`, { cookie });
   });
 
-  await t.test('400 and 404, and nothing is rotated', async (t) => {
+  await t.test('400 invalidRequest and 404 notFound: nothing is rotated', async (t) => {
     const { id, key } = await client.createKey(owner);
     for (const body of [
       { grace_seconds: -1 },
@@ -159,7 +162,7 @@ onEachDatabase(t, {}, async (t, service) => {
       );
     const stranger = await client.signUp();
     const foreign = await client.post(`/keys/${id}/rotate`, {}, { cookie: stranger.cookie });
-    t.match(foreign, { status: 404, body: { error: { code: 'notFound' } } }, "another account's id");
+    t.match(foreign, { status: 404, body: { error: { code: 'notFound' } } }, "another account's key");
     t.equal(await answerTo(client, t, key), 200);
     await client.delete(`/keys/${id}`, { cookie });
     t.equal((await rotate(id)).status, 404, 'revoked');
@@ -169,7 +172,7 @@ onEachDatabase(t, {}, async (t, service) => {
     t.equal((await rotate(expired.id)).status, 404, 'expired');
   });
 
-  await t.test('the audit trail tells what was done to a key, by whom, and no secret', async (t) => {
+  await t.test('the audit trail lists every change to a key and where it came from', async (t) => {
     const { id } = await client.createKey(owner, { name: 'Audited' });
     for (const allowed_origins of [['https://a.example'], ['https://a.example'], []])
       await client.patch(`/keys/${id}`, { allowed_origins }, { cookie });
@@ -183,7 +186,7 @@ onEachDatabase(t, {}, async (t, service) => {
         type,
         ...by,
       })),
-      'what changed nothing is not in it',
+      'requests that changed nothing are not listed',
     );
   });
 });

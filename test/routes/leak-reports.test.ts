@@ -1,4 +1,4 @@
-// POST /keys/report-leak: anybody can end a key that was found, and learns nothing. Contract sections 1 and 5.
+// POST /keys/report-leak: anyone can revoke a leaked key, and learns nothing about it. Contract sections 1 and 5.
 import t from 'tap';
 import { generateApiKey } from '../../src/domain/api-key.ts';
 import { eventsOfKey } from '../support/events.ts';
@@ -15,7 +15,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     return status === 200 ? status : body.error.code;
   };
 
-  await t.test('202: valid keys are revoked at once, whatever else is in the report', async (t) => {
+  await t.test('202: revokes valid keys immediately, whatever else the report contains', async (t) => {
     const [one, other, untouched] = [
       await client.createKey(owner, { name: 'One' }),
       await client.createKey(owner),
@@ -34,14 +34,14 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
         { type: 'keyCreated', address: '127.0.0.1', detail: 'One' },
         { type: 'keyReportedLeaked', address: null, detail: 'One' },
       ],
-      'its owner sees it, and not who found it',
+      'the owner sees the report, but not the address of the reporter',
     );
-    t.match(await report(one.key), { status: 202, text: '' }, 'again');
+    t.match(await report(one.key), { status: 202, text: '' }, 'reported again');
     t.equal((await eventsOfKey(database.db, one.id)).length, 2);
   });
 
   await t.test(
-    '202: a key with allowed origins is public: it works on, and its owner is told once a day',
+    '202: a key with allowed origins is public, so it stays valid and adds one event per day',
     async (t) => {
       const stranger = await client.signUp();
       const { id, key } = await client.createKey(stranger, {
@@ -59,17 +59,17 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       t.equal(body.data[0].type, 'publicKeyReported');
       await client.patch(`/keys/${id}`, { allowed_origins: [] }, { cookie: stranger.cookie });
       await report(key);
-      t.equal(await codeOf(key), 'apiKeyRevoked', 'without origins it is secret');
+      t.equal(await codeOf(key), 'apiKeyRevoked', 'a key without origins is secret');
     },
   );
 
-  await t.test('202: the same answer, as late, for keys that exist and that do not', async (t) => {
+  await t.test('202: existing and unknown keys get the same response after the same delay', async (t) => {
     const { key } = await client.createKey(owner);
     const answers = [];
     for (const reported of [generateApiKey().rawKey, key, 'nonsense']) {
       const sentAt = performance.now();
       const { headers, status, text } = await report(reported);
-      t.ok(performance.now() - sentAt >= 199, 'not before its time');
+      t.ok(performance.now() - sentAt >= 199, 'not before the delay');
       const fields = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
       answers.push({ status, text, fields });
     }
@@ -77,7 +77,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     t.same(answers[2], answers[0]);
   });
 
-  await t.test('a replaced secret that was found ends; the new one, which was not, works on', async (t) => {
+  await t.test('reporting a rotated secret ends only that secret, and the new one stays valid', async (t) => {
     const old = await client.createKey(owner);
     const rotated = await client.post(`/keys/${old.id}/rotate`, { grace_seconds: 600 }, { cookie });
     t.equal(await codeOf(old.key), 200);
@@ -88,9 +88,9 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     t.equal(await codeOf(rotated.body.key), 'apiKeyRevoked');
   });
 
-  await t.test('a secret whose public id is right and whose rest is wrong ends nothing', async (t) => {
+  await t.test('a forged key with an existing public ID revokes nothing', async (t) => {
     const { key } = await client.createKey(owner);
-    // The checksum is the secret's own, so that the format does not give it away.
+    // The forged key has a valid checksum, so its format does not reveal the forgery.
     const forged = forge(key);
     t.not(forged, key);
     t.equal((await report(forged)).status, 202);
@@ -98,7 +98,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     t.equal(await codeOf(key), 200);
   });
 
-  await t.test('400: no list, an empty one, more than 20, other fields', async (t) => {
+  await t.test('400: no list, an empty list, more than 20 keys, or other fields', async (t) => {
     for (const body of [
       {},
       { keys: [] },
@@ -114,7 +114,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
   });
 });
 
-t.test('reports are limited by address, apart from sign-ups', async (t) => {
+t.test('reports are limited by address, separately from sign-ups', async (t) => {
   const { client } = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => client.post('/keys/report-leak', { keys: ['x'] })),
@@ -126,7 +126,7 @@ t.test('reports are limited by address, apart from sign-ups', async (t) => {
   await client.signUp();
 });
 
-t.test('reports that are not valid count too, before the body is read', async (t) => {
+t.test('invalid reports count toward the limit, before their body is read', async (t) => {
   const { client, port } = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
   const statuses: number[] = [];
   for (const body of [{ keys: [] }, { keys: [{}] }, {}, { keys: [] }, { keys: ['x'] }])
@@ -134,5 +134,5 @@ t.test('reports that are not valid count too, before the body is read', async (t
   t.same(statuses, [400, 400, 400, 429, 429]);
   const { answer, send } = startRequest(port, 'POST /api/v1/keys/report-leak', { 'Content-Length': '1000' });
   await send('{"keys":');
-  t.equal(statusOf(await answer), 429, 'answered although most of the body is missing');
+  t.equal(statusOf(await answer), 429, 'rejected before most of the body has arrived');
 });

@@ -1,4 +1,4 @@
-// Errors of the Messages API have Anthropic's envelope: contract sections 6 and 14.
+// Errors of the Messages API have Anthropic's format. Contract sections 6 and 14.
 import t from 'tap';
 import type { Client } from '../support/http.ts';
 import { askMessage as ask, user } from '../support/messages.ts';
@@ -26,25 +26,25 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
   const cases: Case[] = [
     ['no key', { body: ask() }, 401, { code: 'missingCredentials', type: 'authentication_error' }],
     [
-      'no such key',
+      'an unknown key',
       { body: ask(), key: strange },
       401,
       { code: 'invalidApiKey', type: 'authentication_error' },
     ],
     [
-      'a short scope',
+      'a missing scope',
       { body: ask(), key: narrow.key },
       403,
       { code: 'insufficientScope', type: 'permission_error' },
     ],
     [
-      'a foreign page',
+      'a page from another origin',
       { body: ask(), key: page.key, headers: { origin: 'https://evil.example' } },
       403,
       { code: 'originNotAllowed', type: 'permission_error' },
     ],
     [
-      'another site with the cookie',
+      'a cross-site request with the cookie',
       { body: ask(), cookie: owner.cookie, headers: { 'sec-fetch-site': 'cross-site' } },
       403,
       { code: 'crossSiteRequest', type: 'permission_error' },
@@ -58,13 +58,13 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
     ['no body', { raw: '', key }, 400, { type: 'invalid_request_error' }],
     ['broken JSON', { raw: '{"model"', key }, 400, { type: 'invalid_request_error' }],
     [
-      'no JSON',
+      'not JSON',
       { raw: 'hello', key, headers: { 'content-type': 'text/plain' } },
       415,
       { code: 'unsupportedMediaType', type: 'invalid_request_error' },
     ],
     [
-      'too large',
+      'a body that is too large',
       { raw: `{"x":"${'x'.repeat(20 * 1024 * 1024)}"}`, key },
       413,
       { code: 'payloadTooLarge', type: 'request_too_large' },
@@ -72,13 +72,13 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
     ['no max_tokens', { body: ask({ max_tokens: undefined }), key }, 400, invalid('max_tokens')],
     ['no messages', { body: ask({ messages: [] }), key }, 400, invalid('messages')],
     [
-      'a role',
+      'an unknown role',
       { body: ask({ messages: [{ role: 'tool', content: 'x' }] }), key },
       400,
       invalid('messages.0.role'),
     ],
-    ['a temperature', { body: ask({ temperature: 1.5 }), key }, 400, invalid('temperature')],
-    ['a query', { body: ask(), key }, 400, invalid('color'), '/messages?color=red'],
+    ['an invalid temperature', { body: ask({ temperature: 1.5 }), key }, 400, invalid('temperature')],
+    ['an unknown query parameter', { body: ask(), key }, 400, invalid('color'), '/messages?color=red'],
     [
       'a key in the query',
       { body: ask(), key },
@@ -101,7 +101,7 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
       { code: 'notFound', type: 'not_found_error' },
       '/messages/batches',
     ],
-    ['a broken path', { key }, 400, { type: 'invalid_request_error' }, '/messages/%zz', 'GET'],
+    ['a malformed path', { key }, 400, { type: 'invalid_request_error' }, '/messages/%zz', 'GET'],
   ];
   for (const [title, options, status, error, path = '/messages', method = 'POST'] of cases)
     await t.test(`${status} ${title}`, async (t) => {
@@ -117,7 +117,7 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
     });
   t.equal(await usedBy(client, key), 0);
 
-  await t.test('400: blocks that no model here can read, and blocks without what they need', async (t) => {
+  await t.test('400: blocks that no model can read, and blocks without required fields', async (t) => {
     const document = {
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: 'AA' },
@@ -176,7 +176,7 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
             type: 'error',
             error: {
               ...invalid('thread'),
-              // Anthropic's SDKs send the whole conversation after this.
+              // After this error, Anthropic's SDKs send the whole conversation.
               details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
             },
           },
@@ -186,7 +186,7 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
     t.match(await client.post('/messages', ask({ thread: null }), { key: own }), { status: 200 });
   });
 
-  await t.test('429 quotaExceeded: clients are told not to retry', async (t) => {
+  await t.test('429 quotaExceeded: x-should-retry tells clients not to retry', async (t) => {
     await client.post('/messages', ask(), { key });
     for (const stream of [false, true]) {
       const answer = await client.post('/messages', ask({ stream }), { key });
@@ -202,7 +202,7 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
     }
   });
 
-  await t.test('422 and 409 of retries', async (t) => {
+  await t.test('422 idempotencyMismatch: a retry with another body', async (t) => {
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const { key: own } = await client.createKey(await client.signUp());
     await client.post('/messages', ask(), { key: own, headers });

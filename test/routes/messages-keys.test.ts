@@ -1,4 +1,4 @@
-// Keys that come as `x-api-key`: contract sections 3, 4, and 14.
+// Keys sent as `x-api-key`. Contract sections 3, 4, and 14.
 import t from 'tap';
 import { askMessage as ask, user } from '../support/messages.ts';
 import { startRequest } from '../support/raw-request.ts';
@@ -12,19 +12,22 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, { client }) => {
   const page = await client.createKey(owner, { allowed_origins: ['https://app.example.com'] });
   const post = (headers: Record<string, string>, path = '/messages') => client.post(path, ask(), { headers });
 
-  await t.test('200: alone, beside another scheme, and twice the same key', async (t) => {
-    const bearer = `Bearer ${key}`;
-    for (const headers of [
-      { 'x-api-key': key },
-      { 'x-api-key': key, authorization: 'Basic YTpi' },
-      { 'x-api-key': key, authorization: bearer },
-      { 'x-api-key': '', authorization: bearer },
-    ])
-      t.equal((await post(headers)).status, 200, JSON.stringify(headers));
-    t.equal((await post({ 'x-api-key': key }, '/messages/count_tokens')).status, 200);
-  });
+  await t.test(
+    '200: x-api-key alone, with another scheme, or with the same key as a Bearer credential',
+    async (t) => {
+      const bearer = `Bearer ${key}`;
+      for (const headers of [
+        { 'x-api-key': key },
+        { 'x-api-key': key, authorization: 'Basic YTpi' },
+        { 'x-api-key': key, authorization: bearer },
+        { 'x-api-key': '', authorization: bearer },
+      ])
+        t.equal((await post(headers)).status, 200, JSON.stringify(headers));
+      t.equal((await post({ 'x-api-key': key }, '/messages/count_tokens')).status, 200);
+    },
+  );
 
-  await t.test('400: two keys, and two headers', async (t) => {
+  await t.test('400: two different keys, or two x-api-key headers', async (t) => {
     t.match(await post({ 'x-api-key': key, authorization: `Bearer ${other.key}` }), {
       status: 400,
       body: { type: 'error', error: { code: 'invalidRequest' } },
@@ -46,11 +49,15 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, { client }) => {
       });
       t.equal(answer.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
     }
-    t.equal((await client.post('/messages', ask(), { cookie })).status, 200, 'the web may use it');
+    t.equal(
+      (await client.post('/messages', ask(), { cookie })).status,
+      200,
+      'a web session can call the endpoint',
+    );
     t.match((await client.post('/messages', ask())).body.error.message, /`x-api-key: <API_KEY>`/);
   });
 
-  await t.test('a page of an allowed origin may call, and no other; no cookie rules apply', async (t) => {
+  await t.test('only pages from an allowed origin can call, and the cookie rules do not apply', async (t) => {
     const headers = {
       'x-api-key': page.key,
       origin: 'https://app.example.com',
@@ -77,7 +84,7 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, { client }) => {
     t.match(preflight.headers.get('access-control-allow-headers'), /anthropic-version.*x-api-key/);
   });
 
-  await t.test('elsewhere it is no credential', async (t) => {
+  await t.test('x-api-key is not a credential on other endpoints', async (t) => {
     const headers = { 'x-api-key': key };
     for (const [method, path, body] of [
       ['GET', '/usage', undefined],
@@ -90,6 +97,10 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, { client }) => {
         { status: 401, body: { error: { code: 'missingCredentials' } } },
         path,
       );
-    t.equal((await client.get('/keys', { cookie, headers })).status, 200, 'nor does it refuse a session');
+    t.equal(
+      (await client.get('/keys', { cookie, headers })).status,
+      200,
+      'x-api-key does not invalidate a session',
+    );
   });
 });

@@ -1,4 +1,4 @@
-// What the Messages API asks an upstream, and what becomes of its answers: contract section 14.
+// How the Messages API translates requests to an upstream, and its replies. Contract section 14.
 import t from 'tap';
 import type { ServerEvent } from '../support/event-reader.ts';
 import { askMessage, user } from '../support/messages.ts';
@@ -12,13 +12,13 @@ t.beforeEach(() => upstream.reset());
 
 const ask = (fields: object = {}) => askMessage({ model: MODEL, ...fields });
 const assistant = (content: unknown) => ({ role: 'assistant', content });
-/** The bodies of all chats. */
+/** The bodies of all chat requests that reached the upstream. */
 const asked = async () =>
   (await upstream.calls()).last
     .filter(({ path }) => path.endsWith('/chat/completions'))
     .map(({ body }) => body as Record<string, unknown>);
 
-/** A whole answer of the upstream. */
+/** A complete reply from the upstream. */
 const completion = (message: object, finish = 'stop', usage: object = {}, choice: object = {}) => ({
   completion: {
     id: 'x',
@@ -37,7 +37,7 @@ const completion = (message: object, finish = 'stop', usage: object = {}, choice
   },
 });
 
-/** The same as a stream: each delta an event. */
+/** The same as a stream, with one event per delta. */
 const stream = (deltas: object[], finish = 'stop', usage: object = {}, choice: object = {}) => ({
   events: [
     ...deltas.map((delta) => JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })),
@@ -61,7 +61,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
   const { key } = await client.createKey(owner);
   const post = (fields: object = {}) => client.post('/messages', ask(fields), { key });
 
-  await t.test('what the client says reaches the model as messages', async (t) => {
+  await t.test('the conversation reaches the model as chat completion messages', async (t) => {
     const image = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
     const answer = await post({
       system: [
@@ -146,50 +146,53 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
     ]);
   });
 
-  await t.test('options and tools reach the model by their names, and nothing else does', async (t) => {
-    await post({
-      temperature: 0.5,
-      top_p: 0.9,
-      top_k: 40,
-      stop_sequences: ['END'],
-      metadata: { user_id: 'ada', novelty: 1 },
-      output_config: { effort: 'max', format: { type: 'json_schema', schema: { type: 'object' } } },
-      tools: [
-        { ...weather, strict: true, cache_control: { type: 'ephemeral' } },
-        { type: 'custom', name: 'plain' },
-        { type: 'web_search_20250305', name: 'web_search', max_uses: 3 },
-        { type: 'bash_20250124', name: 'bash' },
-      ],
-      tool_choice: { type: 'tool', name: 'weather', disable_parallel_tool_use: true },
-      context_management: { edits: [] },
-      service_tier: 'auto',
-      novelty: 1,
-    });
-    const [body] = await asked();
-    t.same(body, {
-      model: MODEL,
-      messages: [{ role: 'user', content: 'How do I create a key?' }],
-      tools: [
-        {
-          type: 'function',
-          function: { name: 'weather', description: 'Tells', parameters: { type: 'object' }, strict: true },
-        },
-        { type: 'function', function: { name: 'plain', parameters: { type: 'object', properties: {} } } },
-      ],
-      tool_choice: { type: 'function', function: { name: 'weather' } },
-      parallel_tool_calls: false,
-      reasoning_effort: 'max',
-      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
-      max_tokens: 1000,
-      temperature: 0.5,
-      top_p: 0.9,
-      top_k: 40,
-      stop: ['END'],
-      user: 'ada',
-    });
-  });
+  await t.test(
+    'known options and tools reach the model under their chat completion names, and unknown fields do not',
+    async (t) => {
+      await post({
+        temperature: 0.5,
+        top_p: 0.9,
+        top_k: 40,
+        stop_sequences: ['END'],
+        metadata: { user_id: 'ada', novelty: 1 },
+        output_config: { effort: 'max', format: { type: 'json_schema', schema: { type: 'object' } } },
+        tools: [
+          { ...weather, strict: true, cache_control: { type: 'ephemeral' } },
+          { type: 'custom', name: 'plain' },
+          { type: 'web_search_20250305', name: 'web_search', max_uses: 3 },
+          { type: 'bash_20250124', name: 'bash' },
+        ],
+        tool_choice: { type: 'tool', name: 'weather', disable_parallel_tool_use: true },
+        context_management: { edits: [] },
+        service_tier: 'auto',
+        novelty: 1,
+      });
+      const [body] = await asked();
+      t.same(body, {
+        model: MODEL,
+        messages: [{ role: 'user', content: 'How do I create a key?' }],
+        tools: [
+          {
+            type: 'function',
+            function: { name: 'weather', description: 'Tells', parameters: { type: 'object' }, strict: true },
+          },
+          { type: 'function', function: { name: 'plain', parameters: { type: 'object', properties: {} } } },
+        ],
+        tool_choice: { type: 'function', function: { name: 'weather' } },
+        parallel_tool_calls: false,
+        reasoning_effort: 'max',
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
+        max_tokens: 1000,
+        temperature: 0.5,
+        top_p: 0.9,
+        top_k: 40,
+        stop: ['END'],
+        user: 'ada',
+      });
+    },
+  );
 
-  await t.test('thinking, tool choices, and formats have their counterparts', async (t) => {
+  await t.test('thinking, tool choices, and formats are translated to chat completion fields', async (t) => {
     const schema = { type: 'object' };
     const tools = [weather];
     const cases: [object, object][] = [
@@ -224,7 +227,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
     }
   });
 
-  await t.test('a model that rejects an effort is asked without it, once', async (t) => {
+  await t.test('if a model rejects an effort, the request is retried once without it', async (t) => {
     await upstream.configure({ refuses: ['reasoning_effort'] });
     const fields = { output_config: { effort: 'high' } };
     for (const [stream, expected] of [
@@ -238,10 +241,10 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
       );
     }
     await upstream.configure({ fault: 'status', status: 400, message: 'Too long' });
-    t.equal((await post(fields)).status, 400, 'other refusals stay');
+    t.equal((await post(fields)).status, 400, 'other errors are returned to the client');
   });
 
-  await t.test('answers: thinking, text, and tool calls, whole and streamed', async (t) => {
+  await t.test('replies have thinking, text, and tool calls, streamed or not', async (t) => {
     const usage = { prompt_tokens_details: { cached_tokens: 2 } };
     const calls = [call(0, '{"a":1}'), call(1, '')];
     const message = { reasoning_content: 'Hm.', content: 'Let me see.', tool_calls: calls };
@@ -320,7 +323,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
     });
   });
 
-  await t.test('stop reasons, whole and streamed', async (t) => {
+  await t.test('stop reasons are translated, streamed or not', async (t) => {
     const text = { content: 'Hello' };
     const cases: [message: object, finish: string, choice: object, reason: string, sequence?: string][] = [
       [text, 'stop', {}, 'end_turn'],
@@ -345,19 +348,22 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
     }
   });
 
-  await t.test('a refusal is a text; input of a tool that is no object is an empty one', async (t) => {
-    await upstream.configure(completion({ refusal: 'No.', tool_calls: [call(0, '[1'), call(1, '[1]')] }));
-    t.match((await post()).body, {
-      content: [
-        { type: 'text', text: 'No.' },
-        { type: 'tool_use', input: {} },
-        { type: 'tool_use', input: {} },
-      ],
-      stop_reason: 'refusal',
-    });
-  });
+  await t.test(
+    'a refusal becomes text, and tool input that is not an object becomes an empty object',
+    async (t) => {
+      await upstream.configure(completion({ refusal: 'No.', tool_calls: [call(0, '[1'), call(1, '[1]')] }));
+      t.match((await post()).body, {
+        content: [
+          { type: 'text', text: 'No.' },
+          { type: 'tool_use', input: {} },
+          { type: 'tool_use', input: {} },
+        ],
+        stop_reason: 'refusal',
+      });
+    },
+  );
 
-  await t.test('failures before the answer: a JSON error, refunded', async (t) => {
+  await t.test('a failure before the reply returns a JSON error and is refunded', async (t) => {
     const faults: [object, number, object][] = [
       [{ fault: 'status', status: 500 }, 502, { type: 'api_error', code: 'upstreamError' }],
       [{ fault: 'status', status: 429 }, 503, { type: 'overloaded_error', code: 'overloaded' }],
@@ -375,7 +381,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
       }
   });
 
-  await t.test('a failure within a stream: an error event, stored for a retry', async (t) => {
+  await t.test('a failure during a stream sends an error event, and a retry replays it', async (t) => {
     const fault = { chunks: 9, fault: 'truncate', faultAfter: 2 } as const;
     await upstream.configure(fault);
     const headers = { 'idempotency-key': crypto.randomUUID() };

@@ -5,7 +5,7 @@ import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
 type Sample = { name: string; labels: Record<string, string>; value: number };
 
-/** Reads Prometheus's text format, strictly: every line is a known comment or a sample. */
+/** Parses Prometheus's text format strictly: every line must be a known comment or a sample. */
 function parse(t: Test, text: string): Sample[] {
   const samples: Sample[] = [];
   const types = new Set<string>();
@@ -15,7 +15,7 @@ function parse(t: Test, text: string): Sample[] {
     if (line === '' || /^# (HELP [a-z_:0-9]+ \S|TYPE )/.test(line)) continue;
     const [, name, labels = '', value] =
       /^([a-z_:0-9]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)$/.exec(line) ?? [];
-    if (name === undefined) t.fail(`not a line of the format: ${line}`);
+    if (name === undefined) t.fail(`invalid line: ${line}`);
     else {
       const pairs = [...labels.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)];
       samples.push({
@@ -35,7 +35,7 @@ const sum = (samples: Sample[], name: string, labels: Record<string, string> = {
     .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
     .reduce((total, { value }) => total + value, 0);
 
-t.test('GET /metrics: counts requests, charges, tokens, and responses of the upstream', async (t) => {
+t.test('GET /metrics 200: counts requests, charges, tokens, and upstream responses', async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { client } = await startTestService(t, 'postgres', {
@@ -69,9 +69,9 @@ t.test('GET /metrics: counts requests, charges, tokens, and responses of the ups
     2,
   );
   t.equal(sum(samples, 'parley_time_to_first_output_seconds_count', { route }), 1);
-  // One may be for the list of models.
+  // One response may be for the list of models.
   t.ok(sum(samples, 'parley_upstream_response_seconds_count', { upstream: 'chat', status: '200' }) >= 2);
-  // So near to the ceiling, the ledger admits. What exceeds it is refused by a reading.
+  // Near the limit, the ledger admits each request. A read rejects requests over the limit.
   t.equal(sum(samples, 'parley_ledger_batch_size_sum', { kind: 'admission' }), 3);
   t.ok(sum(samples, 'parley_ledger_wait_seconds_count', { kind: 'settlement' }) >= 2);
   t.ok(sum(samples, 'parley_tokens_total', { direction: 'output' }) > 0);
@@ -84,7 +84,7 @@ t.test('GET /metrics: counts requests, charges, tokens, and responses of the ups
   for (const secret of [key, owner.email, upstream.url]) t.notOk(answer.text.includes(secret));
 });
 
-t.test('GET /metrics with METRICS_TOKEN: 401 without it', async (t) => {
+t.test('GET /metrics 401: METRICS_TOKEN is set, and the request does not have it', async (t) => {
   const { client } = await startTestService(t, 'embedded', { METRICS_TOKEN: 'scrape-me' });
   for (const authorization of [undefined, 'Bearer scrape-m', 'Basic scrape-me']) {
     const { body, headers, status } = await client.get('//metrics', {
@@ -101,18 +101,21 @@ t.test('GET /metrics with METRICS_TOKEN: 401 without it', async (t) => {
   t.equal(read.status, 200);
 });
 
-t.test('GET /metrics without METRICS_TOKEN: 404 through a proxy, and from another address', async (t) => {
-  const { client } = await startTestService(t, 'embedded');
-  for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip'])
-    t.equal((await client.get('//metrics', { headers: { [name]: '1.2.3.4' } })).status, 404, name);
-  t.equal((await client.get('//metrics')).status, 200);
+t.test(
+  'GET /metrics 404: METRICS_TOKEN is not set, and the request comes through a proxy or from another address',
+  async (t) => {
+    const { client } = await startTestService(t, 'embedded');
+    for (const name of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip'])
+      t.equal((await client.get('//metrics', { headers: { [name]: '1.2.3.4' } })).status, 404, name);
+    t.equal((await client.get('//metrics')).status, 200);
 
-  const address = Object.values(networkInterfaces())
-    .flat()
-    .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
-  if (address === undefined) return t.comment('This machine has no address but loopback.');
-  const { client: other } = await startTestService(t, 'embedded', { HOST: '0.0.0.0' });
-  const response = await fetch(`http://${address}:${new URL(other.origin).port}/metrics`);
-  t.equal(response.status, 404);
-  t.match(await response.json(), { error: { message: /METRICS_TOKEN/ } });
-});
+    const address = Object.values(networkInterfaces())
+      .flat()
+      .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
+    if (address === undefined) return t.comment('This machine has only loopback addresses.');
+    const { client: other } = await startTestService(t, 'embedded', { HOST: '0.0.0.0' });
+    const response = await fetch(`http://${address}:${new URL(other.origin).port}/metrics`);
+    t.equal(response.status, 404);
+    t.match(await response.json(), { error: { message: /METRICS_TOKEN/ } });
+  },
+);

@@ -1,4 +1,4 @@
-// The list of models in Anthropic's shape, and aliases: contract sections 13 and 14.
+// The list of models in Anthropic's format, and aliases. Contract sections 13 and 14.
 import t from 'tap';
 import type { ServerEvent } from '../support/event-reader.ts';
 import type { Answer, Body, Client } from '../support/http.ts';
@@ -8,7 +8,7 @@ import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
 const version = { 'anthropic-version': '2023-06-01' };
 
-/** The document describes what clients without the header get, so no answer is held against it. */
+/** Skips validation: the OpenAPI document describes only responses to clients without the header. */
 async function get(client: Client, path: string, headers: Record<string, string>): Promise<Answer> {
   const response = await fetch(`${client.origin}/api/v1${path}`, { headers });
   const text = await response.text();
@@ -31,7 +31,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
   const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: { id: string }) => id);
   const names = (from: number, to: number) => models.slice(from, to).map(({ id }) => id);
 
-  await t.test('GET /models 200: the shape of Anthropic', async (t) => {
+  await t.test("GET /models 200: has Anthropic's format", async (t) => {
     const answer = await ask('/models?limit=2');
     t.same(answer.body, {
       data: [
@@ -51,7 +51,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
     );
   });
 
-  await t.test('GET /models: pages in both directions', async (t) => {
+  await t.test('GET /models 200: paginates in both directions', async (t) => {
     const all = [...names(0, 25), 'fast'];
     t.match(await ask('/models'), { body: { has_more: true, last_id: 'model-19' } });
     t.same(idsOf(await ask('/models?limit=1000')), all);
@@ -65,14 +65,18 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
     t.same(seen, all);
     const before = await ask('/models?limit=3&before_id=model-5');
     t.same([idsOf(before), before.body.has_more], [names(2, 5), true]);
-    t.equal((await ask('/models?limit=2&before_id=model-3')).body.has_more, true, 'one more');
+    t.equal(
+      (await ask('/models?limit=2&before_id=model-3')).body.has_more,
+      true,
+      'more models before the page',
+    );
     const first = await ask('/models?before_id=model-2');
     t.same([idsOf(first), first.body.has_more], [names(0, 2), false]);
     const none = await ask('/models?after_id=fast');
     t.same(none.body, { data: [], has_more: false, first_id: null, last_id: null });
   });
 
-  await t.test('GET /models 400: what no page is, in the envelope of Anthropic', async (t) => {
+  await t.test("GET /models 400: invalid pagination returns an error in Anthropic's format", async (t) => {
     for (const [query, param] of [
       ['limit=0', 'limit'],
       ['limit=1001', 'limit'],
@@ -89,7 +93,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
       );
   });
 
-  await t.test('GET /models/{id}: the model, or an error in the same envelope', async (t) => {
+  await t.test("GET /models/{id}: returns the model, or an error in Anthropic's format", async (t) => {
     t.same((await ask('/models/model-0')).body, {
       type: 'model',
       id: 'model-0',
@@ -111,7 +115,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
     });
   });
 
-  await t.test('without the header nothing changes', async (t) => {
+  await t.test("without the header, responses have OpenAI's format", async (t) => {
     t.match((await client.get('/models', { key })).body, { object: 'list', data: [{ object: 'model' }] });
     for (const query of ['limit=2', 'after_id=model-1', 'before_id=model-1'])
       t.match(await client.get(`/models?${query}`, { key }), {
@@ -130,7 +134,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
     t.equal(answer.headers.get('request-id'), null);
   });
 
-  await t.test('HEAD /api/hello 404: what Claude Code may ask first', async (t) => {
+  await t.test('HEAD /api/hello 404: a request that Claude Code may send first', async (t) => {
     t.equal((await fetch(`${client.origin}/api/hello`, { method: 'HEAD', headers: version })).status, 404);
   });
 });
@@ -146,30 +150,37 @@ t.test('CHAT_MODEL_ALIASES', async (t) => {
   onEachDatabase(t, env, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
 
-    await t.test('exact names come first, then the longest beginning; models keep their names', async (t) => {
-      for (const [model, resolved] of [
-        ['claude-haiku', 'other'],
-        ['claude-opus-4-5', MODEL],
-        ['claude-opus-4', 'claude-own'],
-        ['claude-own', 'claude-own'],
-        ['fast', 'other'],
-        [MODEL, MODEL],
-      ] as const) {
-        const message = await client.post('/messages', askMessage({ model }), { key });
-        const chat = await client.post('/chat', { message: 'Hi', model }, { key });
-        const completion = await client.post('/chat/completions', { model, messages: [user('Hi')] }, { key });
-        const streamed = await client.post('/messages', askMessage({ model, stream: true }), { key });
-        const events: ServerEvent[] = streamed.body;
-        t.same(
-          [message.body.model, chat.body.model, completion.body.model, events[0]?.data.message.model],
-          [resolved, resolved, resolved, resolved],
-          model,
-        );
-        t.equal((await client.get(`/models/${model}`, { key })).body.id, resolved);
-        const { last } = await upstream.calls();
-        t.equal((last.at(-1)?.body as { model?: string } | undefined)?.model, resolved);
-      }
-    });
+    await t.test(
+      'an exact alias takes precedence over the longest prefix, and model names take precedence over aliases',
+      async (t) => {
+        for (const [model, resolved] of [
+          ['claude-haiku', 'other'],
+          ['claude-opus-4-5', MODEL],
+          ['claude-opus-4', 'claude-own'],
+          ['claude-own', 'claude-own'],
+          ['fast', 'other'],
+          [MODEL, MODEL],
+        ] as const) {
+          const message = await client.post('/messages', askMessage({ model }), { key });
+          const chat = await client.post('/chat', { message: 'Hi', model }, { key });
+          const completion = await client.post(
+            '/chat/completions',
+            { model, messages: [user('Hi')] },
+            { key },
+          );
+          const streamed = await client.post('/messages', askMessage({ model, stream: true }), { key });
+          const events: ServerEvent[] = streamed.body;
+          t.same(
+            [message.body.model, chat.body.model, completion.body.model, events[0]?.data.message.model],
+            [resolved, resolved, resolved, resolved],
+            model,
+          );
+          t.equal((await client.get(`/models/${model}`, { key })).body.id, resolved);
+          const { last } = await upstream.calls();
+          t.equal((last.at(-1)?.body as { model?: string } | undefined)?.model, resolved);
+        }
+      },
+    );
 
     await t.test('404 notFound: an alias of a model that does not exist', async (t) => {
       for (const model of ['gone', 'gpt-5'])
@@ -179,7 +190,7 @@ t.test('CHAT_MODEL_ALIASES', async (t) => {
         });
     });
 
-    await t.test('GET /models lists exact names that lead to a model, after the models', async (t) => {
+    await t.test('GET /models 200: lists exact aliases of existing models after the models', async (t) => {
       const expected = [MODEL, 'other', 'claude-own', 'claude-opus-4', 'fast'];
       const ids = (answer: Answer) => answer.body.data.map(({ id }: { id: string }) => id);
       t.same(ids(await client.get('/models', { key })), expected);

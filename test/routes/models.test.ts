@@ -10,21 +10,25 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
     body: { error: { code: 'notFound', type: 'not_found_error', param: 'model' } },
   };
 
-  await t.test('GET /models 200: a list as OpenAI has it, with the built-in model', async (t) => {
+  await t.test("GET /models 200: returns a list in OpenAI's format with the built-in model", async (t) => {
     const { body, status } = await client.get('/models', { key });
     t.equal(status, 200);
     t.match(body, { object: 'list', data: [{ id: 'parley-builtin', object: 'model', owned_by: 'parley' }] });
-    t.same((await client.get('/models', { cookie: owner.cookie })).body, body, 'the web sees the same');
+    t.same(
+      (await client.get('/models', { cookie: owner.cookie })).body,
+      body,
+      'a web session gets the same list',
+    );
   });
 
-  await t.test('GET /models/{id} 200: the model', async (t) => {
+  await t.test('GET /models/{id} 200: returns the model', async (t) => {
     t.match(await client.get('/models/parley-builtin', { key }), {
       status: 200,
       body: { id: 'parley-builtin', object: 'model' },
     });
   });
 
-  await t.test('GET /models/{id} 404 notFound: an unknown model, param is model', async (t) => {
+  await t.test('GET /models/{id} 404 notFound: an unknown model, with param "model"', async (t) => {
     for (const path of [
       '/models/gpt-4o',
       '/models/org/name',
@@ -36,7 +40,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
     }
   });
 
-  await t.test('GET /models/{id} 200: an id with slashes, encoded or not', async (t) => {
+  await t.test('GET /models/{id} 200: accepts an ID with slashes, encoded or not', async (t) => {
     const { chat } = app.engines;
     const { models } = chat;
     t.teardown(() => {
@@ -50,7 +54,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   });
 
   await t.test(
-    'GET /models 401 and 403: without a credential, without the scope, slashes or not',
+    'GET /models 401 and 403: no credential, or no scope, for IDs with and without slashes',
     async (t) => {
       const { key: other } = await client.createKey(owner, { scopes: ['chat', 'search'] });
       for (const path of ['/models', '/models/parley-builtin', '/models/org/name']) {
@@ -68,7 +72,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
     },
   );
 
-  await t.test('openapi.json: /models/{id} is documented, its wildcard is not', async (t) => {
+  await t.test('openapi.json documents /models/{id}, but not its wildcard route', async (t) => {
     const paths = Object.keys((app.swagger() as unknown as OpenApi).paths).filter((path) =>
       path.includes('/models'),
     );

@@ -1,4 +1,4 @@
-// Operators: who may use their endpoints, what these change, and the log of it.
+// Operator endpoints: access, changes, and the operator log.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
@@ -13,7 +13,7 @@ import { several, upstreamsFile } from '../support/upstreams-file.ts';
 const readLog = async ({ client }: TestService, { cookie }: Owner): Promise<Body[]> =>
   (await client.get('/operator/log?limit=200', { cookie })).body.data;
 
-/** Every operation of the tag, with IDs that lead nowhere. */
+/** Every operation with the Operator tag, with unknown IDs. */
 function operationsOf({ app }: TestService): [string, string][] {
   const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, { tags?: string[] }>> };
   return Object.entries(paths).flatMap(([path, item]) =>
@@ -35,28 +35,31 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
   const operator = await signInOperator(service);
   const { cookie, email: operatorEmail } = operator;
 
-  await t.test('the endpoints refuse everyone else, and keys of operators', async (t) => {
-    const other = await client.signUp();
-    const { key } = await client.createKey(operator);
-    const operations = operationsOf(service);
-    t.ok(operations.length >= 11, `${operations.length} operations`);
-    for (const [method, path] of operations) {
-      const refused = async (how: object, status: number, code: string) => {
-        const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} };
-        t.match(await client.request(method, path, { ...body, ...how }), {
-          status,
-          body: { error: { code } },
-        });
-      };
-      await refused({ cookie: other.cookie }, 403, 'operatorRequired');
-      await refused({ key }, 403, 'bearerNotAccepted');
-      await refused({}, 401, 'sessionRequired');
-    }
-    t.match((await client.get('/account', { cookie })).body, { email: operatorEmail, is_operator: true });
-    t.notOk('is_operator' in (await client.get('/account', { cookie: other.cookie })).body);
-  });
+  await t.test(
+    "the endpoints reject other accounts, operators' keys, and requests without a session",
+    async (t) => {
+      const other = await client.signUp();
+      const { key } = await client.createKey(operator);
+      const operations = operationsOf(service);
+      t.ok(operations.length >= 11, `${operations.length} operations`);
+      for (const [method, path] of operations) {
+        const refused = async (how: object, status: number, code: string) => {
+          const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} };
+          t.match(await client.request(method, path, { ...body, ...how }), {
+            status,
+            body: { error: { code } },
+          });
+        };
+        await refused({ cookie: other.cookie }, 403, 'operatorRequired');
+        await refused({ key }, 403, 'bearerNotAccepted');
+        await refused({}, 401, 'sessionRequired');
+      }
+      t.match((await client.get('/account', { cookie })).body, { email: operatorEmail, is_operator: true });
+      t.notOk('is_operator' in (await client.get('/account', { cookie: other.cookie })).body);
+    },
+  );
 
-  await t.test('nobody can take an address that OPERATORS names', async (t) => {
+  await t.test('no other account can use an email address listed in OPERATORS', async (t) => {
     const taken = { status: 409, body: { error: { code: 'emailTaken', param: 'email' } } };
     const password = 'correct horse battery';
     t.match(await client.post('/auth/signup', { email: operatorEmail.toUpperCase(), password }), taken);
@@ -64,12 +67,16 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     const asked = { email: operatorEmail, current_password: other.password };
     t.match(await client.patch('/account', asked, { cookie: other.cookie }), taken);
     const own = { email: operatorEmail.replace('o', 'O'), current_password: operator.password };
-    t.match(await client.patch('/account', own, { cookie }), { status: 200 }, 'its owner may respell it');
+    t.match(
+      await client.patch('/account', own, { cookie }),
+      { status: 200 },
+      'the owner can change its case',
+    );
     t.match(await client.patch('/account', { ...own, email: operatorEmail }, { cookie }), { status: 200 });
   });
 
   await t.test(
-    'an operator creates, changes, suspends, and deletes an account, and the log tells',
+    'an operator can create, change, suspend, and delete an account, and the log records each change',
     async (t) => {
       const before = (await readLog(service, operator)).length;
       const email = `made-${crypto.randomUUID()}@example.com`;
@@ -96,9 +103,9 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
         body: { plan: 'pro', billing_period: 'yearly' },
       });
 
-      t.match(await client.get('/usage', { key }), { status: 200 }, 'the key is in the cache');
+      t.match(await client.get('/usage', { key }), { status: 200 }, 'the key is cached');
       t.match(await client.patch(path, { suspended: true }, { cookie }), { status: 200 });
-      t.match(await client.get('/usage', { key }), { status: 401 }, 'at once');
+      t.match(await client.get('/usage', { key }), { status: 401 }, 'rejected immediately');
       t.match(await client.get('/account', { cookie: owner.cookie }), { status: 401 });
       t.match((await client.get(`/operator/keys?prefix=${prefix}`, { cookie })).body.data, [
         { account_id: id, email, state: 'account suspended' },
@@ -111,7 +118,11 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
         status: 401,
         body: { error: { code: 'apiKeyRevoked' } },
       });
-      t.match(await client.delete(`/operator/keys/${prefix}`, { cookie }), { status: 404 }, 'only once');
+      t.match(
+        await client.delete(`/operator/keys/${prefix}`, { cookie }),
+        { status: 404 },
+        'already revoked',
+      );
 
       const reset = await client.post(`${path}/reset-password`, undefined, { cookie });
       t.match(await client.post('/auth/login', { email, password }), { status: 401 });
@@ -133,7 +144,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
           ['passwordReset', null],
           ['accountDeleted', null],
         ],
-        'refused changes are not in the log',
+        'rejected changes are not in the log',
       );
       for (const entry of entries)
         t.match(entry, {
@@ -148,7 +159,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     },
   );
 
-  await t.test('commands are in the log too, without an operator', async (t) => {
+  await t.test('the log also records commands, without an operator', async (t) => {
     const { email } = await client.signUp();
     await runOperatorCommand(context, 'accounts suspend', [email]);
     const [entry] = await readLog(service, operator);
@@ -158,7 +169,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     t.match(lines.join('\n'), new RegExp(`accountSuspended +${email} +.*command line`));
   });
 
-  await t.test('an operator can neither suspend nor delete itself', async (t) => {
+  await t.test('an operator cannot suspend or delete their own account', async (t) => {
     const path = `/operator/accounts/${operator.accountId}`;
     for (const answer of [
       await client.patch(path, { suspended: true }, { cookie }),
@@ -168,7 +179,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     t.match(await client.get('/account', { cookie }), { status: 200 });
   });
 
-  await t.test('an entry that cannot be written takes the change with it', async (t) => {
+  await t.test('a change is rolled back if its log entry cannot be written', async (t) => {
     const { accountId, cookie: owner } = await client.signUp();
     await app.db.execute(sql`alter table operator_log add constraint no_more check (false) not valid`);
     try {
@@ -181,7 +192,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     t.match(await client.get('/account', { cookie: owner }), { status: 200 });
   });
 
-  await t.test('lists page through everything once; the export has it all', async (t) => {
+  await t.test('lists paginate over every row once, and the export contains the whole log', async (t) => {
     const tag = crypto.randomUUID();
     for (let n = 0; n < 5; n += 1) {
       const { body } = await client.post(
@@ -210,7 +221,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
       [`${tag}-3@x.example`],
     );
     t.same(await paged(`/operator/accounts?search=${tag}&plan=plus&`), []);
-    t.same(await paged(`/operator/accounts?search=%25${tag}&`), [], 'wildcards are plain text');
+    t.same(await paged(`/operator/accounts?search=%25${tag}&`), [], 'wildcards are matched literally');
     const log = await paged('/operator/log?');
     const file = await client.get('/operator/log/export', { cookie });
     t.match(
@@ -226,49 +237,52 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     );
   });
 
-  await t.test('the overview tells load, refusals by cause and account, and slow requests', async (t) => {
-    const owner = await client.signUp();
-    const { key } = await client.createKey(owner);
-    t.equal((await client.post('/chat', { message: 'Hello' }, { key })).status, 200);
-    await app.db.execute(sql`
+  await t.test(
+    'the overview shows load, rejected requests by cause and account, and slow requests',
+    async (t) => {
+      const owner = await client.signUp();
+      const { key } = await client.createKey(owner);
+      t.equal((await client.post('/chat', { message: 'Hello' }, { key })).status, 200);
+      await app.db.execute(sql`
       update usage_counters set used = 50 where account_id = ${owner.accountId}::uuid and meter = 'chat'`);
-    await app.db.execute(sql`
+      await app.db.execute(sql`
       update requests set latency_ms = 7000 where account_id = ${owner.accountId}::uuid`);
-    t.equal((await client.post('/chat', { message: 'Hello' }, { key })).status, 429);
-    const { accountId: id, email } = owner;
-    let overview: Body = {};
-    await eventually('the refusal is counted', async () => {
-      overview = (await client.get('/operator/overview', { cookie })).body;
-      const isCounted = overview.refusals.some((row: Body) => row.code === 'quotaExceeded');
-      return isCounted && overview.refused_accounts.some((row: Body) => row.id === id);
-    });
-    t.match(
-      overview.refusals.find((row: Body) => row.code === 'quotaExceeded'),
-      { status: 429, accounts: 1 },
-    );
-    t.match(
-      overview.refused_accounts.find((row: Body) => row.id === id),
-      {
-        email,
-        code: 'quotaExceeded',
-        count: 1,
-      },
-    );
-    t.match(overview.busiest_accounts[0], { id, email, used: 50 });
-    t.match(overview.slow_requests, [{ account_id: id, email, latency_ms: 7000, status: 200 }]);
-    t.match(
-      overview.meters.find((row: Body) => row.meter === 'chat'),
-      { accounts: 1, used: 50 },
-    );
-    t.equal(overview.replicas, 1);
-    const { data } = (await client.get(`/operator/accounts/${id}/requests?status=429`, { cookie })).body;
-    t.match(data, [{ code: 'quotaExceeded', count: 1, upstream: null }]);
-    t.match((await client.get(`/operator/accounts/${id}`, { cookie })).body, {
-      usage: { plan: 'free', used: { chat: 50 } },
-    });
-  });
+      t.equal((await client.post('/chat', { message: 'Hello' }, { key })).status, 429);
+      const { accountId: id, email } = owner;
+      let overview: Body = {};
+      await eventually('the rejected request is counted', async () => {
+        overview = (await client.get('/operator/overview', { cookie })).body;
+        const isCounted = overview.refusals.some((row: Body) => row.code === 'quotaExceeded');
+        return isCounted && overview.refused_accounts.some((row: Body) => row.id === id);
+      });
+      t.match(
+        overview.refusals.find((row: Body) => row.code === 'quotaExceeded'),
+        { status: 429, accounts: 1 },
+      );
+      t.match(
+        overview.refused_accounts.find((row: Body) => row.id === id),
+        {
+          email,
+          code: 'quotaExceeded',
+          count: 1,
+        },
+      );
+      t.match(overview.busiest_accounts[0], { id, email, used: 50 });
+      t.match(overview.slow_requests, [{ account_id: id, email, latency_ms: 7000, status: 200 }]);
+      t.match(
+        overview.meters.find((row: Body) => row.meter === 'chat'),
+        { accounts: 1, used: 50 },
+      );
+      t.equal(overview.replicas, 1);
+      const { data } = (await client.get(`/operator/accounts/${id}/requests?status=429`, { cookie })).body;
+      t.match(data, [{ code: 'quotaExceeded', count: 1, upstream: null }]);
+      t.match((await client.get(`/operator/accounts/${id}`, { cookie })).body, {
+        usage: { plan: 'free', used: { chat: 50 } },
+      });
+    },
+  );
 
-  await t.test('the overview tells how background jobs ended', async (t) => {
+  await t.test('the overview shows the results of background jobs', async (t) => {
     const maintenance = new Maintenance(database, app.config, app.log);
     t.same((await client.get('/operator/overview', { cookie })).body.jobs, []);
     await app.db.execute(sql`alter table refusals rename to hidden`);
@@ -287,7 +301,7 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
   });
 });
 
-t.test('the overview tells how each upstream fares', async (t) => {
+t.test('the overview shows the state of each upstream', async (t) => {
   const upstreams = await Promise.all([startUpstream({ fault: 'status', status: 500 }), startUpstream()]);
   t.teardown(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
   const file = several(upstreams);
@@ -310,5 +324,5 @@ t.test('the overview tells how each upstream fares', async (t) => {
   const { data } = (await client.get(`/operator/accounts/${accountId}/requests`, { cookie })).body;
   t.equal(data[0].upstream, told[1].name);
   const own = (await client.get('/requests', { cookie: other.cookie })).body.data;
-  t.notOk('upstream' in own[0], 'owners do not learn it');
+  t.notOk('upstream' in own[0], 'owners do not see the upstream');
 });

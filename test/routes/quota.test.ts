@@ -9,7 +9,7 @@ for (const kind of databaseKinds) {
     const [one, other] = [await client.createKey(owner), await client.createKey(owner)];
 
     await t.test(
-      '429 quotaExceeded: of 200 at once over two keys and the web, exactly 50 are served',
+      '429 quotaExceeded: of 200 concurrent requests over two keys and the web, exactly 50 succeed',
       async (t) => {
         const callers = [{ key: one.key }, { key: other.key }, { cookie }];
         const answers = await Promise.all(
@@ -26,7 +26,7 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('429 quotaExceeded says which limit, and when to come back', async (t) => {
+    await t.test('429 quotaExceeded: the response names the limit and the time when it resets', async (t) => {
       const { body, headers, status } = await client.post('/chat', { message: 'Hello' }, { key: one.key });
       t.equal(status, 429);
       const resetsAt = new Date(body.error.limit.resetsAt);
@@ -43,7 +43,7 @@ for (const kind of databaseKinds) {
       t.equal(headers.get('x-should-retry'), 'false');
     });
 
-    await t.test('readers of different accounts that come together each get their own usage', async (t) => {
+    await t.test('concurrent usage requests from several accounts each return the right usage', async (t) => {
       const strangers = await Promise.all(
         Array.from({ length: 5 }, (_, n) => client.signUp(`reader-${n}@example.com`)),
       );
@@ -59,11 +59,11 @@ for (const kind of databaseKinds) {
       );
     });
 
-    await t.test('meters are separate: search goes on when chat is spent', async (t) => {
+    await t.test('quotas are separate: search still works after the chat quota is used up', async (t) => {
       t.equal((await client.post('/search', { query: 'create a key' }, { key: one.key })).status, 200);
     });
 
-    await t.test('n choices are all or nothing', async (t) => {
+    await t.test('a completion with n choices is charged for all of them or rejected', async (t) => {
       const stranger = await client.signUp();
       for (let n = 0; n < 47; n += 1)
         await client.post('/chat', { message: 'Hello', store: false }, { cookie: stranger.cookie });
@@ -76,7 +76,7 @@ for (const kind of databaseKinds) {
       t.equal((await complete(1)).status, 429);
     });
 
-    await t.test('a change of plan takes effect at once; what was used stays used', async (t) => {
+    await t.test('a plan change takes effect immediately and keeps the usage', async (t) => {
       const change = (plan: string) =>
         client.put('/subscription', { plan, billing_period: 'yearly' }, { cookie });
       t.match(await change('large'), {

@@ -1,4 +1,4 @@
-// The configurations that the README gives, by variables and by a file that says the same, with the URL of the test upstream.
+// The README's example configurations, as variables and as an equivalent file, with the URL of the test upstream.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { startTestService } from '../support/service.ts';
@@ -27,7 +27,7 @@ t.equal(blocks.length, 3, 'Ollama; vLLM or llama.cpp; a hosted provider');
 
 type Env = Record<string, string>;
 
-/** What a block says, in a file. */
+/** The same configuration as a file. */
 function fileOf(given: Env): Env {
   const { CHAT_API_KEY, CHAT_MODEL = '', IMAGES_API_KEY, IMAGES_MODEL } = given;
   const upstreamOf = (name: string, key: string | undefined) => ({
@@ -55,10 +55,10 @@ for (const command of blocks) {
   const given = variablesOf(command);
   const urls = { CHAT_URL: upstream.url, ...(given.IMAGES_URL && { IMAGES_URL: upstream.url }) };
   for (const [how, env] of [
-    ['by variables', { ...given, ...urls }],
-    ['by the file', fileOf(given)],
+    ['configured by variables', { ...given, ...urls }],
+    ['configured by a file', fileOf(given)],
   ] as const)
-    t.test(`README: ${given.CHAT_URL} ${given.CHAT_MODEL} answers, ${how}`, async (t) => {
+    t.test(`README: ${given.CHAT_URL} ${given.CHAT_MODEL} works, ${how}`, async (t) => {
       t.match(given.CHAT_URL, /\/v1$/);
       const { client } = await startTestService(t, 'postgres', env);
       const { key } = await client.createKey(await client.signUp());

@@ -12,7 +12,7 @@ const built = new URL('dist/reference/', projectRoot);
 const notBuilt =
   !(existsSync(built) && readdirSync(built).some((name) => name.endsWith('.js'))) &&
   'the reference is not built: make test';
-/** As it was when the renderer was chosen, and a little: docs/decisions/0015-the-api-reference.md. */
+/** The size when the renderer was chosen, with some room: docs/decisions/0015-the-api-reference.md. */
 const MOST_BYTES = 1_450_000;
 
 const filesOf = (page: string) =>
@@ -20,7 +20,7 @@ const filesOf = (page: string) =>
     (file ?? '').replaceAll('&#61;', '='),
   );
 
-/** Of the examples of its responses. */
+/** The error codes in the examples of an operation's responses. */
 const errorCodesOf = (document: OpenApi, { responses }: Body): string[] =>
   Object.entries<Body>(responses)
     .filter(([status]) => Number(status) >= 400)
@@ -34,32 +34,35 @@ const errorCodesOf = (document: OpenApi, { responses }: Body): string[] =>
 t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
   const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
 
-  t.test('GET /docs/try: scripts of the own origin only, and a nonce that is new each time', async (t) => {
-    const nonces = new Set<string>();
-    for (let time = 0; time < 2; time += 1) {
-      const { headers, status, text } = await client.get('//docs/try');
-      t.equal(status, 200);
-      const policy = headers.get('content-security-policy') ?? '';
-      const nonce = /style-src 'self' 'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
-      nonces.add(nonce);
-      t.equal(
-        policy,
-        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
-      );
-      t.match(text.replaceAll('&#61;', '='), `<meta property="csp-nonce" content="${nonce}">`);
-      t.notMatch(text, /<script>|<style| style=| on\w+=|https?:/i);
-      for (const link of ['/', '/docs', '/docs/guides', '/docs/errors'])
-        t.match(text, `href="${link}"`, link);
-      t.match(text, 'action="/docs/search"');
-    }
-    t.equal(nonces.size, 2);
-  });
+  t.test(
+    "GET /docs/try: allows scripts only from the service's origin, and has a new nonce each time",
+    async (t) => {
+      const nonces = new Set<string>();
+      for (let time = 0; time < 2; time += 1) {
+        const { headers, status, text } = await client.get('//docs/try');
+        t.equal(status, 200);
+        const policy = headers.get('content-security-policy') ?? '';
+        const nonce = /style-src 'self' 'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+        nonces.add(nonce);
+        t.equal(
+          policy,
+          `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+        );
+        t.match(text.replaceAll('&#61;', '='), `<meta property="csp-nonce" content="${nonce}">`);
+        t.notMatch(text, /<script>|<style| style=| on\w+=|https?:/i);
+        for (const link of ['/', '/docs', '/docs/guides', '/docs/errors'])
+          t.match(text, `href="${link}"`, link);
+        t.match(text, 'action="/docs/search"');
+      }
+      t.equal(nonces.size, 2);
+    },
+  );
 
-  t.test('GET /docs/try: names the newest active key of a signed-in reader', async (t) => {
+  t.test('GET /docs/try: shows the prefix of the newest active key of a signed-in reader', async (t) => {
     const { cookie } = await client.signUp();
     const { key_prefix } = await client.createKey({ cookie }, { name: '<b>Site</b>' });
     const { headers, text } = await client.get('//docs/try', { cookie });
-    t.equal(headers.get('cache-control'), 'no-store', 'for this reader only');
+    t.equal(headers.get('cache-control'), 'no-store', 'only for this reader');
     t.match(text, `<code>${key_prefix}…</code>`);
     t.match(text, '&#60;b&#62;Site&#60;/b&#62;', 'escaped');
     t.match(
@@ -69,7 +72,7 @@ t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
     );
   });
 
-  t.test('its files: kept for good, compressed as the browser takes it', async (t) => {
+  t.test('assets are immutable and compressed as the browser accepts', async (t) => {
     const typeOf: Record<string, RegExp> = {
       js: /\/javascript\b/,
       css: /^text\/css\b/,
@@ -93,7 +96,7 @@ t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
     t.ok(bytes < MOST_BYTES, `${bytes} bytes`);
   });
 
-  t.test('its files: ranges are ignored, failed preconditions are a 412, and nothing is a 500', async (t) => {
+  t.test('assets ignore ranges and return 412 for failed preconditions, but never a 500', async (t) => {
     const { text } = await client.get('//docs/try');
     for (const file of filesOf(text).filter((name) => name.endsWith('.js'))) {
       for (const range of ['bytes=99999999-', 'bytes=-0', 'bytes=0-0', 'bytes=0-0,2-2'])
@@ -109,13 +112,13 @@ t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
     t.equal((await client.get('//assets/reference/.built-from')).status, 404);
   });
 
-  t.test('GET /docs/openapi.json: the document of /openapi.json, with samples and advice', async (t) => {
+  t.test('GET /docs/openapi.json: has the operations of /openapi.json, with code samples', async (t) => {
     const { body: served } = await client.get('//openapi.json');
     const { body: shown, headers } = await client.get('//docs/openapi.json');
     t.equal(headers.get('content-type'), 'application/json; charset=utf-8');
-    t.same(shown.components, served.components, 'the very components');
+    t.same(shown.components, served.components, 'the same components');
     t.same(Object.keys(shown.paths), Object.keys(served.paths));
-    t.same(shown.servers, [{ url: '/' }], 'calls go to where the page is');
+    t.same(shown.servers, [{ url: '/' }], "requests go to the page's origin");
     for (const { method, operationId, path } of operationsOf(app.swagger())) {
       const { 'x-codeSamples': samples, parameters = [], ...rest } = shown.paths[path][method.toLowerCase()];
       const { parameters: _, ...same } = served.paths[path][method.toLowerCase()];
@@ -128,16 +131,24 @@ t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
       for (const { source } of samples) {
         t.match(source, `${publicUrl}${path.split('{')[0]}`, operationId);
         t.notMatch(source, /[{}]id|undefined|localhost/, operationId);
-        t.equal(/-d '|body: |data=/.test(source), rest.requestBody !== undefined, `${operationId}: a body`);
+        t.equal(
+          /-d '|body: |data=/.test(source),
+          rest.requestBody !== undefined,
+          `${operationId}: has a body if the operation has one`,
+        );
       }
       for (const { examples, required } of parameters)
         for (const example of Object.values<Record<string, unknown>>(examples ?? {}))
-          t.equal(example['x-disabled'], required ? undefined : true, `${operationId}: not filled in`);
+          t.equal(
+            example['x-disabled'],
+            required ? undefined : true,
+            `${operationId}: optional parameters are not filled in`,
+          );
     }
     t.match(shown.info.description, served.info.description);
   });
 
-  t.test('links of the documentation: GET /docs/nothing 404 notFound', async (t) => {
+  t.test('unknown paths under /docs and /assets return 404 notFound', async (t) => {
     for (const path of [
       '//docs/nothing',
       '//assets/reference/nothing.js',
@@ -152,7 +163,7 @@ t.test('the API reference', async (t) => {
   const operations = operationsOf(app.swagger());
   const linksOf = (text: string) => [...text.matchAll(/ href="([^"]+)"/g)].map(([, target = '']) => target);
 
-  t.test('GET /docs lists every operation once, by tag', async (t) => {
+  t.test('GET /docs: lists every operation once, by tag', async (t) => {
     const { status, text } = await client.get('//docs');
     t.equal(status, 200);
     const listed = linksOf(text).filter((target) => target.startsWith('/docs/api/'));
@@ -160,7 +171,7 @@ t.test('the API reference', async (t) => {
     for (const { tag } of operations) t.match(text, `<h2 id="${tag.toLowerCase()}">`);
   });
 
-  t.test('each page names all fields, parameters, errors, and samples of its operation', async (t) => {
+  t.test('each page has all fields, parameters, errors, and samples of its operation', async (t) => {
     const { body: document } = await client.get('//docs/openapi.json');
     for (const operation of operations) {
       const { method, operationId, path } = operation;
@@ -187,17 +198,24 @@ t.test('the API reference', async (t) => {
       const description = operation.description.replace(/(?<=\]\(\/docs[^)#]*)(?=[)#])/g, '.md');
       t.ok(opening.includes(description), `${operationId}: the description first`);
       t.match(samples, /^Samples\n\n```bash\ncurl /, `${operationId}: then the samples`);
-      t.equal(/<h2 id="([^"]+)"/.exec(text)?.[1], 'samples', `${operationId}: on the page, too`);
-      t.equal(text.split('<h2 id="samples"').length, 2, `${operationId}: once`);
+      t.equal(
+        /<h2 id="([^"]+)"/.exec(text)?.[1],
+        'samples',
+        `${operationId}: samples come first on the page`,
+      );
+      t.equal(text.split('<h2 id="samples"').length, 2, `${operationId}: samples once`);
       const about = documented.requestBody?.description;
       if (about !== undefined)
-        t.ok(markdown.text.includes(`\n\n## Body\n\n${about}`), `${operationId}: what the body is`);
+        t.ok(
+          markdown.text.includes(`\n\n## Body\n\n${about}`),
+          `${operationId}: the description of the body`,
+        );
       t.notMatch(markdown.text, /undefined|\[object/, operationId);
     }
     t.match(await client.get('//docs/api/nothing'), { status: 404, body: { error: { code: 'notFound' } } });
   });
 
-  t.test('chat completions: the page says that other fields, such as tools, reach the model', async (t) => {
+  t.test('the chat completions page says that other fields, such as tools, reach the model', async (t) => {
     const { text } = await client.get('//docs/api/createChatCompletion');
     t.match(
       text.slice(text.indexOf('<h2 id="body"'), text.indexOf('<h2 id="response"')),
@@ -205,7 +223,7 @@ t.test('the API reference', async (t) => {
     );
   });
 
-  t.test('nested fields, variants, and bounds', async (t) => {
+  t.test('pages show the paths and types of nested fields', async (t) => {
     const { text } = await client.get('//docs/api/createChatCompletion.md');
     for (const row of [
       /\| `messages` \*\*required\*\* \| array of objects \|/,

@@ -7,7 +7,7 @@ import { eventually } from '../support/upstream/engine.ts';
 const columnNames =
   'time_utc,kind,count,endpoint,key,key_id,state,status,code,meter,units,model,input_tokens,output_tokens,latency_ms,first_output_ms,cached_tokens,reasoning_tokens,attempts,id';
 
-t.test('an export has every row that matches, as JSON and as CSV', async (t) =>
+t.test('an export contains every matching row, as JSON and as CSV', async (t) =>
   onEachDatabase(t, plansFile(t), async (t, { app, client }) => {
     const owner = await client.signUp();
     const { accountId, cookie } = owner;
@@ -28,7 +28,7 @@ t.test('an export has every row that matches, as JSON and as CSV', async (t) =>
       const csv = await client.get(`/requests/export?format=csv${filter}`, { cookie });
       const lines = csv.text.split('\r\n');
       t.equal(lines.shift(), columnNames);
-      t.equal(lines.pop(), '', 'every line ends');
+      t.equal(lines.pop(), '', 'the last line ends with a line break');
       t.same(
         lines.map((line) => line.split(',').at(-1)),
         expected.map(({ id }) => id),
@@ -46,18 +46,18 @@ t.test('an export has every row that matches, as JSON and as CSV', async (t) =>
       csv.headers.get('content-disposition'),
       'attachment; filename="parley-requests-from-2026-01-01-to-2998-12-31.csv"',
     );
-    t.match(csv.text, `,"'=HYPERLINK(""x""), ""y""",${keyId},`, 'no spreadsheet reads a formula');
+    t.match(csv.text, `,"'=HYPERLINK(""x""), ""y""",${keyId},`, 'spreadsheets do not read a formula');
     const none = await client.get('/requests/export?format=json&model=nobody', { cookie });
     t.same(none.body, { data: [] });
     t.match(await client.get('/requests/export?format=xml', { cookie }), {
       status: 400,
       body: { error: { param: 'format' } },
     });
-    t.equal((await client.get('/requests/export?format=json', { key })).status, 403, 'not with a key');
+    t.equal((await client.get('/requests/export?format=json', { key })).status, 403, 'keys cannot export');
   }),
 );
 
-t.test('a client that leaves ends its export, and may begin another', async (t) =>
+t.test('a client that disconnects ends its export and can start another', async (t) =>
   onEachDatabase(t, plansFile(t), async (t, { app, client, port }) => {
     const { accountId, cookie } = await client.signUp();
     await insertCharges(app.db, accountId, 60_000);
@@ -68,7 +68,7 @@ t.test('a client that leaves ends its export, and may begin another', async (t) 
     const second = await client.get('/requests/export?format=csv', { cookie });
     t.match(second, { status: 429, body: { error: { code: 'tooManyCalls' } } }, 'one at a time');
     left.abort();
-    await eventually('The next one is accepted.', async () => {
+    await eventually('the next export is accepted', async () => {
       const next = await fetch(url, { headers: { cookie } });
       await next.body?.cancel();
       return next.status === 200;

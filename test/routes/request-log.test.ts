@@ -19,7 +19,7 @@ t.test('rows', async (t) =>
     const narrow = await client.createKey(owner, { scopes: ['models'] });
     const log = async (query = ''): Promise<Body> => (await client.get(`/requests${query}`, { cookie })).body;
     const total = (rows: Body[]) => rows.reduce((sum, { count }) => sum + count, 0);
-    /** Refusals are written down once a second. A new minute begins new rows. */
+    /** Rejected requests are recorded once a second. Each minute has new rows. */
     const refusalsOnce = async (requests: number): Promise<Body[]> => {
       const deadline = Date.now() + 20_000;
       for (;;) {
@@ -34,7 +34,7 @@ t.test('rows', async (t) =>
       t.same(await log(), { data: [], next_cursor: null });
     });
 
-    await t.test('a charge, with everything that is known of it', async (t) => {
+    await t.test('a charged request has all its details', async (t) => {
       const chat = await client.post('/chat', { message: 'Hello' }, { key: key.key });
       const { data } = await log();
       t.match(data, [
@@ -62,7 +62,7 @@ t.test('rows', async (t) =>
       t.ok(Math.abs(Date.parse(data[0].at) - Date.now()) < 10_000);
     });
 
-    await t.test('the id that a client was told finds its request, and nobody else sees it', async (t) => {
+    await t.test('the x-request-id of a response finds the request, but only for its account', async (t) => {
       const { headers } = await client.post('/chat', { message: 'Hello again' }, { cookie });
       const told = headers.get('x-request-id');
       t.match(await log(`?id=${told}`), {
@@ -74,7 +74,7 @@ t.test('rows', async (t) =>
       t.same((await client.get(`/requests?id=${told}`, { cookie: other.cookie })).body.data, []);
     });
 
-    await t.test('refusals of a known account: a row for each minute, key and code', async (t) => {
+    await t.test('rejected requests of a known account are counted by minute, key, and code', async (t) => {
       for (let n = 0; n < 2; n += 1) t.equal((await search({ cookie })).status, 200);
       const before = Date.now();
       for (let n = 0; n < 3; n += 1) t.equal((await search({ key: key.key })).status, 429);
@@ -103,18 +103,18 @@ t.test('rows', async (t) =>
       t.ok(at % minuteMs === 0 && at >= before - minuteMs && at <= Date.now());
     });
 
-    await t.test('401, 400, 404 and 422 are not counted', async (t) => {
+    await t.test('400, 401, and 404 responses are not counted', async (t) => {
       await client.get('/conversations/nonsense', { key: key.key });
       await client.get(`/conversations/${uuidv7()}`, { key: key.key });
       await client.post('/search', {}, { key: key.key });
       await client.post('/search', { query: 'x' }, { key: `${key.key.slice(0, -1)}_` });
       await client.get('/keys', {});
-      // Counts of one second are written together: with this one, theirs would be there.
+      // Counts are written together once a second, so any counts of the others would be written with this one.
       t.equal((await search({ key: narrow.key })).status, 403);
       t.equal(total(await refusalsOnce(7)), 7);
     });
 
-    await t.test('filters by key, endpoint, status and time', async (t) => {
+    await t.test('filters by key, endpoint, status, and time', async (t) => {
       const all = (await log('?limit=200')).data;
       const kept = async (query: string) => (await log(`?limit=200&${query}`)).data.map(({ id }: Body) => id);
       const expected = (keep: (row: Body) => boolean) => all.filter(keep).map(({ id }: Body) => id);
@@ -142,17 +142,17 @@ t.test('rows', async (t) =>
       t.same(
         await kept(`to=${middle.at}`),
         expected((row) => row.at < middle.at),
-        'to is not',
+        'to is excluded',
       );
       const offset = `${iso(Date.parse(middle.at) + 90 * minuteMs).slice(0, -1)}%2B01:30`;
       t.same(
         await kept(`from=${offset}`),
         expected((row) => row.at >= middle.at),
-        'with an offset',
+        'from with a UTC offset',
       );
     });
 
-    await t.test('another account sees nothing of it, whatever it filters by', async (t) => {
+    await t.test('another account sees none of the rows with any filter', async (t) => {
       const stranger = await client.signUp();
       for (const query of ['', `?key_id=${key.id}`, '?status=200', '?from=2020-01-01T00:00:00Z'])
         t.same((await client.get(`/requests${query}`, stranger)).body.data, []);
@@ -163,7 +163,7 @@ t.test('rows', async (t) =>
     });
 
     await t.test(
-      'a request that failed behind its charge is one row, refunded, and no refusal',
+      'a request that failed after its charge has one refunded row and no refusal row',
       async (t) => {
         const mine = await client.signUp();
         const engine = app.engines.search;
@@ -180,7 +180,7 @@ t.test('rows', async (t) =>
       },
     );
 
-    await t.test('400 invalidRequest: values that no row can have', async (t) => {
+    await t.test('400 invalidRequest: invalid filter values', async (t) => {
       const wrong = [
         ...['limit=0', 'limit=201', 'limit=x', 'key_id=me', `key_id=${key.id}0`, 'status=42', 'status=6xx'],
         ...['status=4XX', 'from=yesterday', 'to=2026-11-20', 'from=2016-12-31T23:59:60Z', 'endpoint='],
@@ -204,7 +204,7 @@ t.test('pages', async (t) =>
     const { db } = database;
     const owner = await client.signUp();
     const { accountId, cookie } = owner;
-    // Over midnight, and several of the same millisecond.
+    // Rows on both sides of midnight, several of them in the same millisecond.
     await shiftClock(db, '-1 day');
     await insertCharges(db, accountId, 40);
     await insertRefusals(db, accountId, 5);
@@ -214,7 +214,7 @@ t.test('pages', async (t) =>
     const whole = await readAll(client, cookie, 'limit=200');
     const ids = (rows: Body[]) => rows.map(({ id }) => id);
 
-    await t.test('newest first, charges and refusals merged', async (t) => {
+    await t.test('charges and refusals are listed together, newest first', async (t) => {
       t.equal(whole.length, 240 + 11 + 21);
       t.equal(new Set(ids(whole)).size, whole.length);
       t.same(
@@ -223,7 +223,7 @@ t.test('pages', async (t) =>
       );
     });
 
-    await t.test('a page reads no day that it cannot show', async (t) => {
+    await t.test('a page reads only the partitions of the days that it can show', async (t) => {
       const partitions = async (...page: Parameters<typeof requestLogStatement>) => {
         const plan = await rowsOf(db, sql`explain ${requestLogStatement(...page)}`);
         return new Set(JSON.stringify(plan).match(/requests_\d{8}(?= )/g));
@@ -242,7 +242,7 @@ t.test('pages', async (t) =>
       t.ok(older.has(name(last)) && !older.has(name(first)));
     });
 
-    await t.test('the pages of any size make up the whole', async (t) => {
+    await t.test('pages of any size add up to the whole log', async (t) => {
       for (const limit of [3, 50]) t.same(ids(await readAll(client, cookie, `limit=${limit}`)), ids(whole));
       t.same(
         ids(await readAll(client, cookie, 'limit=9&status=429')),
@@ -250,17 +250,14 @@ t.test('pages', async (t) =>
       );
     });
 
-    await t.test(
-      'rows that arrive, and counts that go on, shift no page that is yet to be read',
-      async (t) => {
-        const seen = await readAll(client, cookie, 'limit=20', async () => {
-          await insertCharges(db, accountId, 3);
-          await db.execute(sql`update refusals set count = count + 1 where account_id = ${accountId}::uuid`);
-        });
-        t.equal(new Set(ids(seen)).size, seen.length, 'no row twice');
-        const known = new Set(ids(whole));
-        t.same(ids(seen.filter(({ id }) => known.has(id))), ids(whole), 'no row missing');
-      },
-    );
+    await t.test('new rows and growing counts do not shift later pages', async (t) => {
+      const seen = await readAll(client, cookie, 'limit=20', async () => {
+        await insertCharges(db, accountId, 3);
+        await db.execute(sql`update refusals set count = count + 1 where account_id = ${accountId}::uuid`);
+      });
+      t.equal(new Set(ids(seen)).size, seen.length, 'no duplicate rows');
+      const known = new Set(ids(whole));
+      t.same(ids(seen.filter(({ id }) => known.has(id))), ids(whole), 'no missing rows');
+    });
   }),
 );

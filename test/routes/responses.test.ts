@@ -11,13 +11,13 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
 const typesOf = (events: ServerEvent[]) => events.map(({ data }) => data.type);
-/** The body of the last chat. */
+/** The body of the last chat request that reached the upstream. */
 const asked = async () => {
   const chats = (await upstream.calls()).last.filter(({ path }) => path.endsWith('/chat/completions'));
   return chats.at(-1)?.body as Record<string, unknown>;
 };
 
-/** A whole answer of the upstream. */
+/** A complete reply from the upstream. */
 const completion = (message: object, finish = 'stop', usage: object = {}) => ({
   completion: {
     id: 'x',
@@ -35,61 +35,69 @@ t.test('the built-in engine', async (t) => {
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);
 
-    await t.test('POST /responses: a string is answered, charged one unit, and kept', async (t) => {
-      const answer = await client.post('/responses', { input: 'How do I create a key?' }, { key });
-      t.match(answer, {
-        status: 200,
-        body: {
-          id: /^resp_[0-9a-f]{32}$/,
-          object: 'response',
-          status: 'completed',
-          output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: /key/i }] }],
-          usage: { input_tokens: Number, output_tokens: Number, total_tokens: Number },
-        },
-      });
-      t.match(await lastCharge(service, owner.accountId), { state: 'final', units: 1, status: 200 });
-      const stored = await client.get(`/responses/${answer.body.id}`, { key });
-      t.same(stored.body, answer.body);
-      const items = await client.get(`/responses/${answer.body.id}/input_items`, { key });
-      t.match(items.body, {
-        data: [
-          {
-            ...{ type: 'message', role: 'user' },
-            content: [{ type: 'input_text', text: 'How do I create a key?' }],
+    await t.test(
+      'POST /responses 200: accepts a string, charges one unit, and stores the response',
+      async (t) => {
+        const answer = await client.post('/responses', { input: 'How do I create a key?' }, { key });
+        t.match(answer, {
+          status: 200,
+          body: {
+            id: /^resp_[0-9a-f]{32}$/,
+            object: 'response',
+            status: 'completed',
+            output: [
+              { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: /key/i }] },
+            ],
+            usage: { input_tokens: Number, output_tokens: Number, total_tokens: Number },
           },
-        ],
-        has_more: false,
-      });
-    });
+        });
+        t.match(await lastCharge(service, owner.accountId), { state: 'final', units: 1, status: 200 });
+        const stored = await client.get(`/responses/${answer.body.id}`, { key });
+        t.same(stored.body, answer.body);
+        const items = await client.get(`/responses/${answer.body.id}/input_items`, { key });
+        t.match(items.body, {
+          data: [
+            {
+              ...{ type: 'message', role: 'user' },
+              content: [{ type: 'input_text', text: 'How do I create a key?' }],
+            },
+          ],
+          has_more: false,
+        });
+      },
+    );
 
-    await t.test('POST /responses stream: numbered events, the whole response last, kept', async (t) => {
-      const answer = await client.post('/responses', { input: 'Hello', stream: true }, { key });
-      const events: ServerEvent[] = answer.body;
-      t.same(
-        events.map(({ data }) => data.sequence_number),
-        events.map((_, index) => index),
-      );
-      const types = typesOf(events);
-      t.same(types.slice(0, 4), [
-        'response.created',
-        'response.in_progress',
-        'response.output_item.added',
-        'response.content_part.added',
-      ]);
-      t.same(types.slice(-4), [
-        'response.output_text.done',
-        'response.content_part.done',
-        'response.output_item.done',
-        'response.completed',
-      ]);
-      t.ok(types.slice(4, -4).every((type) => type === 'response.output_text.delta'));
-      const text = events.map(({ data }) => data.delta ?? '').join('');
-      const last = events.at(-1)?.data.response;
-      t.equal(last.output[0].content[0].text, text);
-      t.same((await client.get(`/responses/${last.id}`, { key })).body, last);
-    });
+    await t.test(
+      'POST /responses stream: numbers its events, ends with the whole response, and stores it',
+      async (t) => {
+        const answer = await client.post('/responses', { input: 'Hello', stream: true }, { key });
+        const events: ServerEvent[] = answer.body;
+        t.same(
+          events.map(({ data }) => data.sequence_number),
+          events.map((_, index) => index),
+        );
+        const types = typesOf(events);
+        t.same(types.slice(0, 4), [
+          'response.created',
+          'response.in_progress',
+          'response.output_item.added',
+          'response.content_part.added',
+        ]);
+        t.same(types.slice(-4), [
+          'response.output_text.done',
+          'response.content_part.done',
+          'response.output_item.done',
+          'response.completed',
+        ]);
+        t.ok(types.slice(4, -4).every((type) => type === 'response.output_text.delta'));
+        const text = events.map(({ data }) => data.delta ?? '').join('');
+        const last = events.at(-1)?.data.response;
+        t.equal(last.output[0].content[0].text, text);
+        t.same((await client.get(`/responses/${last.id}`, { key })).body, last);
+      },
+    );
 
-    await t.test('stored responses are isolated like conversations', async (t) => {
+    await t.test('stored responses are private to their key, and the web sees all of them', async (t) => {
       const { body } = await client.post('/responses', { input: 'Hello' }, { key });
       const other = await client.createKey(owner);
       const stranger = await client.createKey(await client.signUp());
@@ -115,13 +123,13 @@ t.test('the built-in engine', async (t) => {
       t.equal((await client.delete(`/responses/${body.id}`, { key })).status, 404);
     });
 
-    await t.test('store false keeps nothing', async (t) => {
+    await t.test('store: false stores nothing', async (t) => {
       const { body } = await client.post('/responses', { input: 'Hello', store: false }, { key });
       t.equal(body.store, false);
       t.equal((await client.get(`/responses/${body.id}`, { key })).status, 404);
     });
 
-    await t.test('a response is gone after 30 days, and then deleted', async (t) => {
+    await t.test('a response expires after 30 days and is then deleted', async (t) => {
       const { db } = service.database;
       const { body } = await client.post('/responses', { input: 'Hello' }, { key });
       const count = async () => (await rowsOf(db, sql`select from stored_responses`)).length;
@@ -135,7 +143,7 @@ t.test('the built-in engine', async (t) => {
       t.equal(await count(), before - 1);
     });
 
-    await t.test('a retry gets the same response, whole and streamed', async (t) => {
+    await t.test('a retry gets the same response, streamed or not', async (t) => {
       for (const stream of [false, true]) {
         const headers = { 'idempotency-key': crypto.randomUUID() };
         const body = { input: 'Hello', stream };
@@ -153,7 +161,7 @@ t.test('the built-in engine', async (t) => {
       }
     });
 
-    await t.test('input_items: pages in both orders', async (t) => {
+    await t.test('input_items paginate in both orders', async (t) => {
       const input = ['one', 'two', 'three'].map((content) => ({ role: 'user', content }));
       const { body } = await client.post('/responses', { input }, { key });
       const path = `/responses/${body.id}/input_items`;
@@ -167,39 +175,45 @@ t.test('the built-in engine', async (t) => {
       t.equal((await client.get(`${path}?after=nobody`, { key })).status, 404);
     });
 
-    await t.test('a response continues without an input, and from items by their ID alone', async (t) => {
-      const { body: first } = await client.post('/responses', { input: 'Hello', model: null }, { key });
-      for (const input of [undefined, null, []]) {
-        const answer = await client.post('/responses', { previous_response_id: first.id, input }, { key });
-        t.equal(answer.status, 200, answer.text);
-      }
-      const [{ id }] = first.output;
-      for (const type of [undefined, null, 'item_reference']) {
-        const input = [
-          { type: null, role: 'user', content: 'Hello' },
-          { id, type },
-          { role: 'user', content: 'And?' },
-        ];
-        const answer = await client.post('/responses', { input }, { key });
-        t.equal(answer.status, 200, answer.text);
-        const items = await client.get(`/responses/${answer.body.id}/input_items?order=asc`, { key });
-        t.match(items.body.data, [{ type: 'message' }, { id, role: 'assistant' }, { role: 'user' }]);
-      }
-    });
+    await t.test(
+      'a request can continue a response without input, and reference items by ID only',
+      async (t) => {
+        const { body: first } = await client.post('/responses', { input: 'Hello', model: null }, { key });
+        for (const input of [undefined, null, []]) {
+          const answer = await client.post('/responses', { previous_response_id: first.id, input }, { key });
+          t.equal(answer.status, 200, answer.text);
+        }
+        const [{ id }] = first.output;
+        for (const type of [undefined, null, 'item_reference']) {
+          const input = [
+            { type: null, role: 'user', content: 'Hello' },
+            { id, type },
+            { role: 'user', content: 'And?' },
+          ];
+          const answer = await client.post('/responses', { input }, { key });
+          t.equal(answer.status, 200, answer.text);
+          const items = await client.get(`/responses/${answer.body.id}/input_items?order=asc`, { key });
+          t.match(items.body.data, [{ type: 'message' }, { id, role: 'assistant' }, { role: 'user' }]);
+        }
+      },
+    );
 
-    await t.test('retrieval ignores what to include, but cannot stream', async (t) => {
-      const { body } = await client.post('/responses', { input: 'Hello' }, { key });
-      const include = 'include=message.output_text.logprobs&include[]=x&starting_after=1';
-      for (const query of [include, `stream=false&${include}`])
-        t.same((await client.get(`/responses/${body.id}?${query}`, { key })).body, body);
-      t.equal((await client.get(`/responses/${body.id}/input_items?${include}`, { key })).status, 200);
-      t.match(await client.get(`/responses/${body.id}?stream=true`, { key }), {
-        status: 400,
-        body: { error: { code: 'invalidRequest', param: 'stream' } },
-      });
-    });
+    await t.test(
+      'GET /responses/{id} ignores include and starting_after, and rejects stream=true',
+      async (t) => {
+        const { body } = await client.post('/responses', { input: 'Hello' }, { key });
+        const include = 'include=message.output_text.logprobs&include[]=x&starting_after=1';
+        for (const query of [include, `stream=false&${include}`])
+          t.same((await client.get(`/responses/${body.id}?${query}`, { key })).body, body);
+        t.equal((await client.get(`/responses/${body.id}/input_items?${include}`, { key })).status, 200);
+        t.match(await client.get(`/responses/${body.id}?stream=true`, { key }), {
+          status: 400,
+          body: { error: { code: 'invalidRequest', param: 'stream' } },
+        });
+      },
+    );
 
-    await t.test('refusals name the field, and charge nothing', async (t) => {
+    await t.test('invalid requests are not charged, and the error names the field', async (t) => {
       const used = async () => (await client.get('/usage', { key })).body.used.chat;
       const before = await used();
       const refusals: [object, string][] = [
@@ -229,7 +243,7 @@ t.test('the built-in engine', async (t) => {
       t.equal(await used(), before);
     });
 
-    await t.test('unknown fields are ignored and named', async (t) => {
+    await t.test('unknown fields are ignored, and a header lists them', async (t) => {
       const body = {
         input: [{ role: 'user', content: 'Hello', novelty: 1 }],
         wonder: 1,
@@ -248,7 +262,7 @@ t.test('an upstream', async (t) => {
     const { client } = service;
     const { key } = await client.createKey(await client.signUp());
 
-    await t.test('what the client says reaches the model as messages', async (t) => {
+    await t.test('the conversation reaches the model as chat completion messages', async (t) => {
       const image = 'data:image/png;base64,AAAA';
       await client.post(
         '/responses',
@@ -342,7 +356,7 @@ t.test('an upstream', async (t) => {
       t.notOk('metadata' in body || 'input' in body || 'instructions' in body);
     });
 
-    await t.test('tool calls, reasoning, and refusals come back as items, whole and streamed', async (t) => {
+    await t.test('tool calls, reasoning, and refusals become output items, streamed or not', async (t) => {
       const call = (index: number, name: string, args: string) => ({
         index,
         id: `call_${index}`,
@@ -379,7 +393,7 @@ t.test('an upstream', async (t) => {
 
       const chunk = (delta: object, finish: string | null = null) =>
         JSON.stringify({ id: 'x', choices: [{ index: 0, delta, finish_reason: finish }] });
-      // The second call begins before the arguments of the first are complete.
+      // The second call starts before the arguments of the first are complete.
       await upstream.configure({
         events: [
           chunk({ role: 'assistant', reasoning_content: 'Hm.' }),
@@ -422,7 +436,7 @@ t.test('an upstream', async (t) => {
       t.match(refusal.body.output, [{ type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] }]);
     });
 
-    await t.test('a limit makes the response incomplete', async (t) => {
+    await t.test('a response that reaches max_output_tokens is incomplete', async (t) => {
       for (const stream of [false, true]) {
         const body = { input: 'one two three four five', max_output_tokens: 2, stream };
         const { body: answer } = await client.post('/responses', body, { key });
@@ -436,32 +450,35 @@ t.test('an upstream', async (t) => {
       }
     });
 
-    await t.test('previous_response_id: input and output of all earlier responses come first', async (t) => {
-      const first = await client.post('/responses', { instructions: 'Shout.', input: 'one' }, { key });
-      const second = await client.post(
-        '/responses',
-        { input: 'two', previous_response_id: first.body.id, stream: true },
-        { key },
-      );
-      const { id } = second.body.at(-1).data.response;
-      const third = await client.post('/responses', { input: 'three', previous_response_id: id }, { key });
-      t.equal(third.body.previous_response_id, id);
-      t.same((await asked()).messages, [
-        { role: 'user', content: 'one' },
-        { role: 'assistant', content: 'You said: one' },
-        { role: 'user', content: 'two' },
-        { role: 'assistant', content: 'You said: two' },
-        { role: 'user', content: 'three' },
-      ]);
-      const items = await client.get(`/responses/${third.body.id}/input_items`, { key });
-      t.equal(items.body.data.length, 1, 'the input of one response is its own');
+    await t.test(
+      'previous_response_id: the request starts with the input and output of all earlier responses',
+      async (t) => {
+        const first = await client.post('/responses', { instructions: 'Shout.', input: 'one' }, { key });
+        const second = await client.post(
+          '/responses',
+          { input: 'two', previous_response_id: first.body.id, stream: true },
+          { key },
+        );
+        const { id } = second.body.at(-1).data.response;
+        const third = await client.post('/responses', { input: 'three', previous_response_id: id }, { key });
+        t.equal(third.body.previous_response_id, id);
+        t.same((await asked()).messages, [
+          { role: 'user', content: 'one' },
+          { role: 'assistant', content: 'You said: one' },
+          { role: 'user', content: 'two' },
+          { role: 'assistant', content: 'You said: two' },
+          { role: 'user', content: 'three' },
+        ]);
+        const items = await client.get(`/responses/${third.body.id}/input_items`, { key });
+        t.equal(items.body.data.length, 1, "a response's input items exclude earlier input");
 
-      await client.delete(`/responses/${first.body.id}`, { key });
-      const broken = await client.post('/responses', { input: 'four', previous_response_id: id }, { key });
-      t.match(broken, { status: 400, body: { error: { param: 'previous_response_id' } } });
-    });
+        await client.delete(`/responses/${first.body.id}`, { key });
+        const broken = await client.post('/responses', { input: 'four', previous_response_id: id }, { key });
+        t.match(broken, { status: 400, body: { error: { param: 'previous_response_id' } } });
+      },
+    );
 
-    await t.test('item_reference: an item of a stored response', async (t) => {
+    await t.test('item_reference: inserts an item of a stored response', async (t) => {
       const first = await client.post('/responses', { input: 'one' }, { key });
       const [{ id }] = first.body.output;
       const input = [
@@ -477,7 +494,7 @@ t.test('an upstream', async (t) => {
       t.equal((await client.post('/responses', { input }, { key: other })).status, 404);
     });
 
-    await t.test('a stream that breaks off ends with error events, and is not kept', async (t) => {
+    await t.test('an interrupted stream ends with error events and is not stored', async (t) => {
       await upstream.configure({ chunks: 5, fault: 'truncate', faultAfter: 2 });
       const body = { input: 'Hello', stream: true };
       const { body: events } = await client.post('/responses', body, { key });
@@ -487,7 +504,7 @@ t.test('an upstream', async (t) => {
       t.equal((await client.get(`/responses/${id}`, { key })).status, 404);
     });
 
-    await t.test('a stream without finish_reason is kept once its client saw it complete', async (t) => {
+    await t.test('a stream without finish_reason completes and is stored', async (t) => {
       await upstream.configure({ fault: 'no-finish' });
       const { body: events } = await client.post('/responses', { input: 'Hello', stream: true }, { key });
       t.equal(events.at(-1).event, 'response.completed');
@@ -495,7 +512,7 @@ t.test('an upstream', async (t) => {
       t.same((await client.get(`/responses/${response.id}`, { key })).body, response);
     });
 
-    await t.test('URLs into the operator’s network are refused', async (t) => {
+    await t.test("URLs in the operator's network are rejected", async (t) => {
       const part = { type: 'input_image', image_url: 'http://10.0.0.1/x.png' };
       const answer = await client.post('/responses', { input: [{ role: 'user', content: [part] }] }, { key });
       t.match(answer, { status: 400, body: { error: { code: 'invalidRequest' } } });

@@ -8,21 +8,24 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   const search = (body: unknown) => client.post('/search', body, { key });
   const used = async () => (await client.get('/usage', { key })).body.used.search;
 
-  await t.test('POST /search 200: sections of the guides, best first, for one unit', async (t) => {
-    const before = await used();
-    const { body, status } = await search({ query: 'How do I create a key?' });
-    t.equal(status, 200);
-    t.equal(body.query, 'How do I create a key?');
-    t.equal(body.results.length, 10, 'ten unless told otherwise');
-    t.match(body.results[0], {
-      title: 'API keys: Create an API key',
-      url: /\/docs\/guides\/keys#create-an-api-key$/,
-    });
-    t.equal(await used(), before + 1);
-    t.equal((await search({ query: 'key', limit: 3 })).body.results.length, 3);
-  });
+  await t.test(
+    'POST /search 200: returns sections of the guides, best match first, and charges one unit',
+    async (t) => {
+      const before = await used();
+      const { body, status } = await search({ query: 'How do I create a key?' });
+      t.equal(status, 200);
+      t.equal(body.query, 'How do I create a key?');
+      t.equal(body.results.length, 10, 'ten by default');
+      t.match(body.results[0], {
+        title: 'API keys: Create an API key',
+        url: /\/docs\/guides\/keys#create-an-api-key$/,
+      });
+      t.equal(await used(), before + 1);
+      t.equal((await search({ query: 'key', limit: 3 })).body.results.length, 3);
+    },
+  );
 
-  await t.test('POST /search 200: what means something to a database is taken literally', async (t) => {
+  await t.test('POST /search 200: characters with a special meaning in SQL are literal', async (t) => {
     for (const query of [
       '%',
       '_',
@@ -42,7 +45,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
     t.same((await search({ query: '%' })).body.results, []);
   });
 
-  await t.test('POST /search 400: a query or limit that is none, uncharged', async (t) => {
+  await t.test('POST /search 400: an invalid query or limit is not charged', async (t) => {
     const before = await used();
     for (const body of [
       {},
@@ -65,7 +68,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   });
 
   await t.test(
-    'POST /search: a client that leaves aborts the search within a second, one that waits does not',
+    'POST /search: a client that disconnects aborts its search within a second, and a waiting client does not',
     async (t) => {
       const engine = app.engines.search;
       const { search: original } = engine;
@@ -92,7 +95,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
       t.equal(signal.aborted, false, 'while the client waits');
       release();
       t.equal((await waiting).status, 200);
-      t.equal(signal.aborted, false, 'after the answer');
+      t.equal(signal.aborted, false, 'after the response');
 
       reached = called();
       const leaving = httpRequest(`${client.origin}/api/v1/search`, {

@@ -13,7 +13,7 @@ const fieldsOf = (text: string) =>
       .map((line) => line.split(/: (.*)/s, 2) as [string, string]),
   );
 
-t.test('security.txt 200: the contact, how long the file holds, its own address', async (t) => {
+t.test('security.txt 200: has the contact, the expiry date, and the canonical URL', async (t) => {
   const { client } = await startTestService(t, 'postgres', {
     PUBLIC_URL: 'https://chat.example.com',
     OPERATOR_CONTACT: 'ops@example.com',
@@ -33,13 +33,13 @@ t.test('security.txt 200: the contact, how long the file holds, its own address'
   t.ok(days > 90 && days < 365, `${days} days`);
 });
 
-t.test('security.txt of a service without https names no canonical address', async (t) => {
+t.test('security.txt 200: without https, it has no canonical URL', async (t) => {
   const { client } = await startTestService(t, 'postgres', { OPERATOR_CONTACT: 'ops@example.com' });
   const { text } = await client.get(path);
   t.match(fieldsOf(text), { Contact: 'mailto:ops@example.com', Canonical: undefined });
 });
 
-t.test('security.txt 404 notFound: nobody has named a contact', async (t) => {
+t.test('security.txt 404 notFound: there is no contact email address', async (t) => {
   const { client } = await startTestService(t, 'postgres', { OPERATOR_CONTACT: 'the second floor' });
   t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
 });

@@ -2,9 +2,9 @@ import t from 'tap';
 import { version } from '../../src/project.ts';
 import { onEachDatabase, startTestService } from '../support/service.ts';
 
-// Empty counts as unset: the plans are those that are built in.
+// An empty PLANS_FILE counts as unset, so the built-in plans apply.
 onEachDatabase(t, { PLANS_FILE: '' }, async (t, { client }) => {
-  await t.test('GET /service 200: the version, what is open, and which engines answer', async (t) => {
+  await t.test('GET /service 200: has the version, sign-up and billing modes, and engines', async (t) => {
     t.match(await client.get('/service'), {
       status: 200,
       body: {
@@ -18,7 +18,7 @@ onEachDatabase(t, { PLANS_FILE: '' }, async (t, { client }) => {
   });
 
   await t.test(
-    'GET /plans 200: prices in cents, a year 17 % less than twelve months, ceilings',
+    'GET /plans 200: has prices in cents, with yearly plans 17% cheaper, and limits',
     async (t) => {
       const { body, status } = await client.get('/plans');
       t.equal(status, 200);
@@ -49,7 +49,7 @@ onEachDatabase(t, { PLANS_FILE: '' }, async (t, { client }) => {
   );
 });
 
-t.test('GET /service 200: what the operator set', async (t) => {
+t.test("GET /service 200: reflects the operator's configuration", async (t) => {
   const { client } = await startTestService(t, 'postgres', {
     PUBLIC_URL: 'https://chat.example.com',
     SIGNUPS: 'closed',

@@ -1,4 +1,4 @@
-// How soon a request that runs on another replica has stopped: contract section 16. Runs alone, because it has a deadline.
+// The deadline for stopping a request on another replica. Contract section 16. Runs alone, because it measures time.
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
 import { Client, type OpenApi } from '../support/http.ts';
@@ -20,7 +20,7 @@ const [one, other] = replicas.map((replica: Replica) => new Client(replica.origi
   Client,
 ];
 
-t.test('a stream, from the other replica, within a second', async (t) => {
+t.test('a stream stops within a second when another replica cancels it', async (t) => {
   await upstream.configure({ chunks: 2000, chunkIntervalMs: 20 });
   for (const [runs, stops] of [
     [one, other],

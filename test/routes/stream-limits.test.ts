@@ -1,4 +1,4 @@
-// Reliability tests 49 and 50: clients that do not read, and clients that open too much.
+// Clients that do not read, and clients that open too many streams. Reliability tests 49 and 50.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,7 +24,7 @@ onEachDatabase(
     const { key } = await client.createKey(owner);
     const messages = [{ role: 'user', content: 'Hi' }];
 
-    await t.test('a client that never reads stops the engine: memory is bounded', async (t) => {
+    await t.test('a client that never reads pauses the upstream, so memory is bounded', async (t) => {
       await upstream.configure({ chunks: 10_000_000, chunkSize: 1000 });
       for (const [path, body] of [
         ['/chat', { message: 'Hi', stream: true }],
@@ -60,17 +60,20 @@ onEachDatabase(
           },
           10_000,
         );
-        // What the kernel holds of two connections, and little more.
-        t.ok(bytes < 24 * MIB, `${path}: ${(bytes / MIB).toFixed(1)} MiB were made`);
+        // Little more than the kernel buffers of two connections.
+        t.ok(bytes < 24 * MIB, `${path}: the upstream wrote ${(bytes / MIB).toFixed(1)} MiB`);
         socket.destroy();
-        await eventually('the upstream is aborted', async () => (await upstream.calls()).aborted === 1);
+        await eventually(
+          'the upstream request is aborted',
+          async () => (await upstream.calls()).aborted === 1,
+        );
         await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 499 });
-        await eventually('its place is free', async () => app.calls.taken === 0);
+        await eventually('the slot is released', async () => app.calls.taken === 0);
       }
     });
 
     await t.test(
-      '429 tooManyStreams: one more than an account may have, over all keys and the web, uncharged',
+      '429 tooManyStreams: a stream over the limit, across all keys and the web, is not charged',
       async (t) => {
         await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
         const second = await client.createKey(owner);
@@ -92,17 +95,17 @@ onEachDatabase(
         for (const { body, path } of surfaces)
           t.match(await client.post(path, body('Hi', { stream: true }), { key }), { status: 429 }, path);
         t.equal(await used(), before);
-        t.equal((await upstream.calls()).chat, chat, 'the engine is not asked');
+        t.equal((await upstream.calls()).chat, chat, 'the upstream receives no request');
         const stranger = await client.createKey(await client.signUp());
         const theirs = await openStream(client, '/chat', { message: 'Hi', stream: true }, stranger);
-        t.equal(theirs.response.status, 200, 'another account has its own');
+        t.equal(theirs.response.status, 200, 'another account has its own limit');
         for (const { leave } of [...open, theirs]) leave();
-        await eventually('the places are free', async () => app.calls.taken === 0, 1000);
+        await eventually('the slots are released', async () => app.calls.taken === 0, 1000);
       },
     );
 
     await t.test(
-      'a place is free again after an end, an error, a failure before the first output, a refusal',
+      'a slot is released after a complete reply, an error, a failure before the first output, or a rejection',
       async (t) => {
         const stream = { message: 'Hi', stream: true };
         const outcomes: [Parameters<typeof upstream.configure>[0], unknown, number][] = [
@@ -113,7 +116,7 @@ onEachDatabase(
         ];
         for (const [settings, body, status] of outcomes) {
           await upstream.configure(settings);
-          // More often than there are places.
+          // More often than there are slots.
           for (let time = 0; time < 3; time += 1)
             t.equal((await client.post('/chat', body, { key })).status, status);
           t.equal(app.calls.taken, 0);
@@ -121,7 +124,7 @@ onEachDatabase(
       },
     );
 
-    await t.test('who reads the last event can open the next stream', async (t) => {
+    await t.test('a client that has read the last event can open the next stream', async (t) => {
       for (let time = 0; time < 10; time += 1) {
         const both: OpenStream[] = await Promise.all(
           [1, 2].map(() => openStream(client, '/chat', { message: 'Hi', stream: true }, { key })),

@@ -1,10 +1,10 @@
-// The most tokens that a request can use, as the 429 of a spent limit tells it. Contract section 15, decision 0032.
+// The most tokens that a request can use, as reported by quotaExceeded. Contract section 15, decision 0032.
 import t from 'tap';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 
 const LIMIT = 100;
-/** No request fits, so none reaches the upstream. */
+/** No request fits the limit, so none reaches the upstream. */
 const url = 'http://127.0.0.1:9/v1';
 const targets = [{ upstream: 'none', model: 'theirs' }];
 const { env } = upstreamsFile({
@@ -37,26 +37,32 @@ onEachDatabase(
       neededBy('/chat/completions', { messages, ...fields });
     const hello = await completion([user('Hello')]);
 
-    await t.test('the input: its bytes, and allowances', async (t) => {
-      const bytes = Buffer.byteLength('messagesroleusercontentHello');
-      t.ok(hello >= DEFAULT + bytes + 64 + 16, `a request and a message: ${hello - DEFAULT}`);
-      t.equal((await completion([user('é'.repeat(500))])) - (await completion([user('e'.repeat(500))])), 500);
-      const two = await completion([user('Hello'), user('Hello')]);
-      t.ok(two - hello >= 16 + 'Hello'.length, `a message: ${two - hello}`);
-      const withTool = await completion([user('Hello')], { tools: [tool] });
-      t.ok(withTool - hello >= 1000 + JSON.stringify(tool).replaceAll(/[^a-z]/g, '').length, 'tools');
-      const withTools = await completion([user('Hello')], { tools: [tool, tool] });
-      t.ok(withTools - withTool >= 16 && withTools - withTool < 1000, 'each further tool');
-    });
+    await t.test(
+      'the input counts its bytes, plus allowances for requests, messages, and tools',
+      async (t) => {
+        const bytes = Buffer.byteLength('messagesroleusercontentHello');
+        t.ok(hello >= DEFAULT + bytes + 64 + 16, `a request and a message: ${hello - DEFAULT}`);
+        t.equal(
+          (await completion([user('é'.repeat(500))])) - (await completion([user('e'.repeat(500))])),
+          500,
+        );
+        const two = await completion([user('Hello'), user('Hello')]);
+        t.ok(two - hello >= 16 + 'Hello'.length, `a message: ${two - hello}`);
+        const withTool = await completion([user('Hello')], { tools: [tool] });
+        t.ok(withTool - hello >= 1000 + JSON.stringify(tool).replaceAll(/[^a-z]/g, '').length, 'tools');
+        const withTools = await completion([user('Hello')], { tools: [tool, tool] });
+        t.ok(withTools - withTool >= 16 && withTools - withTool < 1000, 'each additional tool');
+      },
+    );
 
-    await t.test('a part of a large body that stays text counts its bytes', async (t) => {
+    await t.test('a large part of a body that is kept as text counts its bytes', async (t) => {
       const parameters = { enum: Array.from({ length: 40_000 }, (_, n) => n) };
       const large = { ...tool, function: { ...tool.function, parameters } };
       const needed = (await completion([user('Hello')], { tools: [large] })) - hello;
       t.ok(needed >= JSON.stringify(parameters).length, String(needed));
     });
 
-    await t.test('an image counts 5,000 by default, whatever its address or its size', async (t) => {
+    await t.test('an image counts 5,000 tokens by default, whatever its URL or size', async (t) => {
       const picture = await completion([image('https://example.com/a.png')]);
       t.ok(picture - hello > 4900 && picture - hello < 5100, String(picture - hello));
       t.equal(await completion([image(`data:image/png;base64,${'A'.repeat(20_000)}`)]), picture);
@@ -70,14 +76,14 @@ onEachDatabase(
       t.ok(inResponses - hello > 4900 && inResponses - hello < 5200, String(inResponses - hello));
     });
 
-    await t.test('an image counts what the operator says of the model', async (t) => {
+    await t.test('an image counts the imageTokens configured for the model', async (t) => {
       const picture = image('https://example.com/a.png');
       const fields = { model: 'seeing' };
       const needed = (await completion([picture], fields)) - (await completion([user('Hello')], fields));
       t.ok(needed > 39_900 && needed < 40_100, String(needed));
     });
 
-    await t.test('images in the results of tools count as such', async (t) => {
+    await t.test('images in tool results count as images', async (t) => {
       const png = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(20_000) };
       const said = [
         { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }] },
@@ -97,7 +103,7 @@ onEachDatabase(
       t.ok(inResponses - hello > 4900 && inResponses - hello < 5600, String(inResponses - hello));
     });
 
-    await t.test('text does not become an image by its type, or beside one', async (t) => {
+    await t.test('text counts as text, even with an image type or next to an image', async (t) => {
       const LONG = 30_000;
       const long = 'x'.repeat(LONG);
       const png = 'data:image/png;base64,AAAA';
@@ -110,10 +116,10 @@ onEachDatabase(
         const part = { type, image_url: { url: png }, source: { type: 'base64', data: 'A' }, text: long };
         t.ok((await completion([user([part])])) > LONG, `text in a part of type ${type}`);
         const needed = await completion([user('Hello')], inTool({ type, image_url: long, source: long }));
-        t.ok(needed > LONG, `a default of type ${type} in a schema`);
+        t.ok(needed > LONG, `a default value of type ${type} in a schema`);
         const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' }, content: [part] };
         const calling = { role: 'assistant', content: null, tool_calls: [call] };
-        t.ok((await completion([user('Hello'), calling])) > LONG, `a call with a part of type ${type}`);
+        t.ok((await completion([user('Hello'), calling])) > LONG, `a tool call with a part of type ${type}`);
       }
       for (const url of [
         `data:text/plain,${long}`,
@@ -125,10 +131,13 @@ onEachDatabase(
       const input = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: long } };
       const called = { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input }] };
       const calls = [user('Hello'), called, user('Go on')];
-      t.ok((await neededBy('/messages', { max_tokens: 1, messages: calls })) > LONG, 'the input of a call');
+      t.ok(
+        (await neededBy('/messages', { max_tokens: 1, messages: calls })) > LONG,
+        'the input of a tool call',
+      );
     });
 
-    await t.test('tools and schemas count as JSON, which makes some characters longer', async (t) => {
+    await t.test('tools and schemas count as JSON, which escapes some characters', async (t) => {
       const described = (description: string) =>
         completion([user('Hello')], { tools: [{ ...tool, function: { ...tool.function, description } }] });
       const plain = await described('x'.repeat(1000));
@@ -141,19 +150,19 @@ onEachDatabase(
       const escaped = await completion([user('Hello')], format('\u0001'.repeat(1000)));
       t.equal(escaped - formatted, 5000);
       const text = await completion([user('\u0001'.repeat(1000))]);
-      t.equal(text, await completion([user('x'.repeat(1000))]), 'text reaches the model as it is');
+      t.equal(text, await completion([user('x'.repeat(1000))]), 'text reaches the model unescaped');
     });
 
-    await t.test('a document by URL counts its address only', async (t) => {
+    await t.test('a document by URL counts only its URL', async (t) => {
       const file = (length: number) => {
         const address = `https://example.com/${'a'.repeat(length)}`;
         return completion([user([{ type: 'file', file: { file_data: address } }])]);
       };
-      t.ok((await file(1)) < hello + 200, 'nothing is known of its pages');
+      t.ok((await file(1)) < hello + 200, 'its pages are unknown');
       t.equal((await file(201)) - (await file(1)), 200);
     });
 
-    await t.test('what the translation drops counts too: other models may be sent it as it is', async (t) => {
+    await t.test('fields that translation drops count, because other models may receive them', async (t) => {
       const needed = (length: number) =>
         neededBy('/messages', {
           ...{ max_tokens: DEFAULT, messages: [user('Hi')] },
@@ -167,7 +176,7 @@ onEachDatabase(
       t.equal((await needed(600)) - (await needed(100)), 500);
     });
 
-    await t.test('the longest answer: what the client and the model allow, times `n`', async (t) => {
+    await t.test('the longest reply is the smaller limit of client and model, times `n`', async (t) => {
       const none = await completion([user('Hello')], { max_tokens: 1 });
       const alone = async (fields: object) =>
         (await completion([user('Hello')], { max_tokens: 500, ...fields })) - none + 1;
@@ -187,11 +196,11 @@ onEachDatabase(
         (await completion([user(content)], fields)) - (await none(content));
       const short = await answer('Hello');
       t.ok(short > 100 && short < 200 - Math.ceil('Hello'.length / 4), String(short));
-      t.equal((await answer('Hello'.padEnd(155, 'x'))) - short, -50, 'a token for three bytes');
+      t.equal((await answer('Hello'.padEnd(155, 'x'))) - short, -50, 'one token per three bytes');
       t.equal(await answer('x'.repeat(2000)), 13, 'at least a sixteenth of the window');
     });
 
-    await t.test('embeddings: the bytes of each text, or the tokens of each list', async (t) => {
+    await t.test('embeddings count the bytes of each text, or the tokens of each list', async (t) => {
       const embedding = (input: unknown) => neededBy('/embeddings', { model: 'vectors', input });
       const one = await embedding('a'.repeat(200));
       t.ok(one >= 200 + 16, String(one));

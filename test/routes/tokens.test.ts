@@ -1,4 +1,4 @@
-// The daily limit of tokens, as clients, upstreams, and operators see it. Contract section 15.
+// The daily token limit, as seen by clients, upstreams, and operators. Contract section 15.
 import t, { type Test } from 'tap';
 import { audit } from '../../src/store/ledger-audit.ts';
 import type { Owner } from '../support/http.ts';
@@ -22,18 +22,18 @@ const env = {
 const messages = [{ role: 'user', content: 'Hello' }];
 const chat = { message: 'Hello', store: false };
 
-/** The limits in the only request for an answer that the upstream got. It may be asked for its models at any time. */
+/** The limits in the only chat request that reached the upstream. Requests for its models may arrive at any time. */
 async function sentLimits() {
   const { last } = await upstream.calls();
   const asked = last.filter(({ path }) => path.endsWith('/chat/completions'));
-  if (asked.length !== 1) throw new Error(`There were ${asked.length} calls.`);
+  if (asked.length !== 1) throw new Error(`Expected one call, not ${asked.length}.`);
   const body = asked[0]?.body;
   const { max_completion_tokens, max_tokens, n } = body as Record<string, number | undefined>;
   await upstream.reset();
   return { max_completion_tokens, max_tokens, n };
 }
 
-/** An answer whose tokens the upstream reports as it is told. */
+/** A reply for which the upstream reports the given number of tokens. */
 const reporting = (tokens: number) => ({
   id: 'c',
   object: 'chat.completion',
@@ -44,14 +44,14 @@ const reporting = (tokens: number) => ({
 });
 
 async function isClean({ database }: TestService, t: Test) {
-  t.strictSame((await audit(database.db)).differences, [], 'the audit is clean');
+  t.strictSame((await audit(database.db)).differences, [], 'the audit finds no differences');
 }
 
 onEachDatabase(t, env, async (t, service) => {
   const { client } = service;
   const usage = async ({ cookie }: Owner) => (await client.get('/usage', { cookie })).body;
 
-  await t.test('each API tells the upstream the longest answer that was reserved', async (t) => {
+  await t.test('every API sends the upstream the reserved reply length as a limit', async (t) => {
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);
     await upstream.reset();
@@ -73,11 +73,11 @@ onEachDatabase(t, env, async (t, service) => {
     t.match(await sentLimits(), { max_completion_tokens: undefined, max_tokens: 90 });
     const { limits, reserved_tokens, used } = await usage(owner);
     t.match({ limits, reserved_tokens }, { limits: { tokens: LIMIT }, reserved_tokens: 0 });
-    t.ok(used.tokens > 0 && used.tokens < 1000, 'what was reported counts, not what was reserved');
+    t.ok(used.tokens > 0 && used.tokens < 1000, 'reported tokens count, not reserved ones');
     await isClean(service, t);
   });
 
-  await t.test('a plan without a limit of tokens sends none, and says none', async (t) => {
+  await t.test('a plan without a token limit sends no limit to the upstream and reports none', async (t) => {
     const owner = await client.signUp();
     await client.request('PUT', '/subscription', {
       ...owner,
@@ -91,7 +91,7 @@ onEachDatabase(t, env, async (t, service) => {
     t.same([limits.tokens, reserved_tokens], [undefined, undefined]);
   });
 
-  await t.test('models that take the limit only under its newer name get it', async (t) => {
+  await t.test('models that accept only max_completion_tokens receive it', async (t) => {
     const owner = await client.signUp();
     await upstream.reset();
     await upstream.configure({ refuses: ['max_tokens'] });
@@ -99,51 +99,54 @@ onEachDatabase(t, env, async (t, service) => {
       const before = (await upstream.calls()).chat;
       t.equal((await client.post('/chat', chat, owner)).status, 200);
       const { chat: after, last } = await upstream.calls();
-      t.equal(after - before, expected, 'the first request shows which name it takes');
+      t.equal(after - before, expected, 'the first request discovers the accepted name');
       const sent = last.findLast(({ path }) => path.endsWith('/chat/completions'));
       t.match(sent?.body, { max_completion_tokens: 1000 });
     }
     await upstream.reset();
   });
 
-  await t.test('429 quotaExceeded: what is left, what the request needs, and what to do', async (t) => {
-    const owner = await client.signUp();
-    await upstream.configure({ completion: reporting(900) });
-    const served = await client.post('/chat', chat, owner);
-    await upstream.reset();
-    const policy = /"requests";q=\d+;w=60, "tokens";q=20000;w=86400/;
-    t.match(served.headers.get('ratelimit-policy'), policy);
-    const { used } = await usage(owner);
-    const { chat: before } = await upstream.calls();
+  await t.test(
+    '429 quotaExceeded: the error has the remaining tokens, the needed tokens, and advice',
+    async (t) => {
+      const owner = await client.signUp();
+      await upstream.configure({ completion: reporting(900) });
+      const served = await client.post('/chat', chat, owner);
+      await upstream.reset();
+      const policy = /"requests";q=\d+;w=60, "tokens";q=20000;w=86400/;
+      t.match(served.headers.get('ratelimit-policy'), policy);
+      const { used } = await usage(owner);
+      const { chat: before } = await upstream.calls();
 
-    const { body, headers, status } = await client.post(
-      '/chat',
-      { ...chat, max_output_tokens: LIMIT - used.tokens },
-      owner,
-    );
-    t.equal(status, 429);
-    const { limit, message } = body.error;
-    t.match(limit, { name: 'tokens', ceiling: LIMIT, remaining: LIMIT - used.tokens });
-    t.ok(limit.needed > limit.remaining);
-    t.match(message, /can use up to [\d,]+ tokens.*Lower `max_tokens`/);
-    t.ok(Number(headers.get('retry-after')) > 0);
-    t.equal(headers.get('ratelimit-limit'), String(LIMIT));
-    t.equal(headers.get('x-should-retry'), 'false');
+      const { body, headers, status } = await client.post(
+        '/chat',
+        { ...chat, max_output_tokens: LIMIT - used.tokens },
+        owner,
+      );
+      t.equal(status, 429);
+      const { limit, message } = body.error;
+      t.match(limit, { name: 'tokens', ceiling: LIMIT, remaining: LIMIT - used.tokens });
+      t.ok(limit.needed > limit.remaining);
+      t.match(message, /can use up to [\d,]+ tokens.*Lower `max_tokens`/);
+      t.ok(Number(headers.get('retry-after')) > 0);
+      t.equal(headers.get('ratelimit-limit'), String(LIMIT));
+      t.equal(headers.get('x-should-retry'), 'false');
 
-    const tooLarge = await client.post(
-      '/chat/completions',
-      { model: MODEL, messages, max_tokens: 5000, n: 8 },
-      owner,
-    );
-    t.match(tooLarge.body.error, { code: 'quotaExceeded', limit: { name: 'tokens' } });
-    t.ok(tooLarge.body.error.limit.needed > 40_000, 'each choice counts');
-    t.equal(tooLarge.headers.get('retry-after'), null, 'another day does not help');
-    t.equal((await upstream.calls()).chat, before, 'no request reached the upstream');
-    t.equal((await usage(owner)).used.tokens, used.tokens);
-    await isClean(service, t);
-  });
+      const tooLarge = await client.post(
+        '/chat/completions',
+        { model: MODEL, messages, max_tokens: 5000, n: 8 },
+        owner,
+      );
+      t.match(tooLarge.body.error, { code: 'quotaExceeded', limit: { name: 'tokens' } });
+      t.ok(tooLarge.body.error.limit.needed > 40_000, 'each choice counts');
+      t.equal(tooLarge.headers.get('retry-after'), null, 'waiting would not help');
+      t.equal((await upstream.calls()).chat, before, 'no request reached the upstream');
+      t.equal((await usage(owner)).used.tokens, used.tokens);
+      await isClean(service, t);
+    },
+  );
 
-  await t.test('an upstream that reports more: it counts, and operators see it', async (t) => {
+  await t.test('tokens reported beyond the reservation are charged and visible in a metric', async (t) => {
     const owner = await client.signUp();
     await upstream.configure({ completion: reporting(19_000) });
     const metric = async () => {
@@ -159,7 +162,7 @@ onEachDatabase(t, env, async (t, service) => {
     await isClean(service, t);
   });
 
-  await t.test('80% and 100% of the limit are told by webhook; what is only reserved is not', async (t) => {
+  await t.test('webhooks report when 80% and 100% of the token limit are used', async (t) => {
     const owner = await client.signUp();
     const receiver = await startReceiver(t);
     await setWebhook(client, owner.cookie, receiver.url);
@@ -180,37 +183,48 @@ onEachDatabase(t, env, async (t, service) => {
 
   for (const { body, limit, path } of [chatSurface, ...surfaces])
     for (const stream of [false, true])
-      await t.test(`${path}, stream: ${stream}: reserved, released, refused, and not again`, async (t) => {
-        const owner = await client.signUp();
-        const asked = body('Hello', { stream });
-        await upstream.configure({ fault: 'status', status: 500 });
-        t.equal((await client.post(path, asked, owner)).status, 502);
-        await upstream.reset();
-        t.match(await usage(owner), { used: { tokens: 0 }, reserved_tokens: 0 }, 'a failure releases all');
+      await t.test(
+        `${path}, stream: ${stream}: tokens are released after a failure, charged once, and limited`,
+        async (t) => {
+          const owner = await client.signUp();
+          const asked = body('Hello', { stream });
+          await upstream.configure({ fault: 'status', status: 500 });
+          t.equal((await client.post(path, asked, owner)).status, 502);
+          await upstream.reset();
+          t.match(
+            await usage(owner),
+            { used: { tokens: 0 }, reserved_tokens: 0 },
+            'a failure releases all tokens',
+          );
 
-        const headers = { 'idempotency-key': 'one' };
-        const first = await client.post(path, asked, { ...owner, headers });
-        t.equal(first.status, 200);
-        const { reserved_tokens, used } = await usage(owner);
-        t.ok(used.tokens > 0 && used.tokens < 100, `${used.tokens} tokens`);
-        t.equal(reserved_tokens, 0);
-        const again = await client.post(path, asked, { ...owner, headers });
-        t.equal(again.headers.get('idempotency-replayed'), 'true');
-        if (!stream) t.equal(again.text, first.text);
-        t.match(await usage(owner), { used: { tokens: used.tokens }, reserved_tokens: 0 }, 'nor a replay');
+          const headers = { 'idempotency-key': 'one' };
+          const first = await client.post(path, asked, { ...owner, headers });
+          t.equal(first.status, 200);
+          const { reserved_tokens, used } = await usage(owner);
+          t.ok(used.tokens > 0 && used.tokens < 100, `${used.tokens} tokens`);
+          t.equal(reserved_tokens, 0);
+          const again = await client.post(path, asked, { ...owner, headers });
+          t.equal(again.headers.get('idempotency-replayed'), 'true');
+          if (!stream) t.equal(again.text, first.text);
+          t.match(
+            await usage(owner),
+            { used: { tokens: used.tokens }, reserved_tokens: 0 },
+            'a replay uses no tokens',
+          );
 
-        const { body: refused, status } = await client.post(path, { ...asked, [limit]: LIMIT }, owner);
-        t.equal(status, 429);
-        t.match(refused.error, {
-          code: 'quotaExceeded',
-          limit: { name: 'tokens', remaining: LIMIT - used.tokens },
-        });
-        t.ok(refused.error.limit.needed > LIMIT);
-        t.equal((await upstream.calls()).chat, 1);
-        await isClean(service, t);
-      });
+          const { body: refused, status } = await client.post(path, { ...asked, [limit]: LIMIT }, owner);
+          t.equal(status, 429);
+          t.match(refused.error, {
+            code: 'quotaExceeded',
+            limit: { name: 'tokens', remaining: LIMIT - used.tokens },
+          });
+          t.ok(refused.error.limit.needed > LIMIT);
+          t.equal((await upstream.calls()).chat, 1);
+          await isClean(service, t);
+        },
+      );
 
-  await t.test('embeddings reserve their bytes, and count what was reported', async (t) => {
+  await t.test('embeddings reserve their bytes and are charged the reported tokens', async (t) => {
     const owner = await client.signUp();
     const embed = (input: unknown) => client.post('/embeddings', { model: MODEL, input }, owner);
     t.equal((await embed(['Hello', 'World'])).status, 200);
@@ -219,7 +233,7 @@ onEachDatabase(t, env, async (t, service) => {
     await isClean(service, t);
   });
 
-  await t.test('a new account with the address of a deleted one has no new tokens', async (t) => {
+  await t.test("a new account with a deleted account's email address inherits its token usage", async (t) => {
     const first = await client.signUp();
     await client.post('/chat', chat, first);
     const { used } = await usage(first);

@@ -1,4 +1,4 @@
-// Reliability tests 36 to 38: whatever an upstream does, the client gets our error, and its charge back exactly once.
+// Whatever an upstream does, the client gets Parley's error and exactly one refund. Reliability tests 36 to 38.
 import t, { type Test } from 'tap';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
@@ -26,7 +26,7 @@ const env = {
 
 type Fault = [settings: Partial<Settings>, status: number, code: string];
 
-/** Before the first output: for every kind of call. */
+/** Faults before the first output, for every kind of call. */
 const faults: Fault[] = [
   [{ fault: 'refuse' }, 502, 'upstreamError'],
   [{ fault: 'reset' }, 502, 'upstreamError'],
@@ -67,10 +67,10 @@ onEachDatabase(t, env, async (t, service) => {
   const used = async () => (await client.get('/usage', { key })).body.used;
 
   for (const { path, body, isStream, meter, units } of calls) {
-    // `content-type: text/html` with 200, and JSON in place of events, are both no stream.
+    // A 200 with `content-type: text/html`, and JSON instead of events, are not streams.
     const own = isStream ? [...faults, ...streamFaults] : faults;
     await t.test(
-      `POST ${path}${isStream ? ' stream' : ''}: every fault is mapped and refunded once`,
+      `POST ${path}${isStream ? ' stream' : ''}: every fault is mapped to an error and refunded once`,
       async (t) => {
         for (const [settings, status, code] of own) {
           await upstream.reset();
@@ -79,18 +79,18 @@ onEachDatabase(t, env, async (t, service) => {
           const answer = await client.post(path, body, { key });
           const what = `${JSON.stringify(settings)} → ${status} ${code}`;
           t.match(answer, { status, body: { error: { code } } }, what);
-          t.notOk(tellsTooMuch(answer), `${what}: nothing of the upstream is told`);
-          t.same(await used(), before, `${what}: the charge is given back`);
+          t.notOk(tellsTooMuch(answer), `${what}: the response reveals nothing about the upstream`);
+          t.same(await used(), before, `${what}: refunded`);
           t.match(
             await lastCharge(service, owner.accountId),
             { state: 'refunded', status, code, units },
-            `${what}: once`,
+            `${what}: refunded once`,
           );
           if (settings.status === 429) t.equal(answer.headers.get('retry-after'), '7');
         }
         await upstream.configure({});
         const before = await used();
-        t.equal((await client.post(path, body, { key })).status, 200, 'and all is well afterwards');
+        t.equal((await client.post(path, body, { key })).status, 200, 'requests succeed afterwards');
         t.equal((await used())[meter], before[meter] + units);
       },
     );
@@ -99,38 +99,44 @@ onEachDatabase(t, env, async (t, service) => {
   for (const { body, failureOf, isEnd, path, streamedText } of [chatSurface, ...surfaces]) {
     const asked = body('Hi', { stream: true });
 
-    /** Sends a stream that breaks after its first output, and checks all that every break has in common. */
+    /** Sends a stream that breaks after its first output, and checks everything that such streams have in common. */
     async function breaks(t: Test, code: string, what: string): Promise<void> {
       const before = (await used()).chat;
       const answer = await client.post(path, asked, { key });
       const events = answer.body as ServerEvent[];
       t.equal(failureOf(events), code, what);
-      t.notOk(events.some(isEnd), `${what}: nothing says that it is complete`);
-      t.notOk(tellsTooMuch(answer), `${what}: nothing of the upstream is told`);
-      t.equal((await used()).chat, before + 1, `${what}: it stays charged`);
-      await eventually('its slot is free', async () => service.app.calls.taken === 0);
-      await eventually('the upstream is let go', async () => (await upstream.calls()).open === 0);
+      t.notOk(events.some(isEnd), `${what}: no event marks it as complete`);
+      t.notOk(tellsTooMuch(answer), `${what}: the response reveals nothing about the upstream`);
+      t.equal((await used()).chat, before + 1, `${what}: remains charged`);
+      await eventually('the slot is released', async () => service.app.calls.taken === 0);
+      await eventually('the upstream request is closed', async () => (await upstream.calls()).open === 0);
     }
 
-    await t.test(`POST ${path} stream: a stall between chunks ends it with upstreamTimeout`, async (t) => {
-      await upstream.reset();
-      await upstream.configure({ chunks: 10, fault: 'stall', faultAfter: 2 });
-      await breaks(t, 'upstreamTimeout', 'stall');
-      t.match(await lastCharge(service, owner.accountId), {
-        ...{ state: 'final', status: 504, code: 'upstreamTimeout', output_tokens: 2 },
-      });
-    });
-
-    await t.test(`POST ${path} stream: every fault in the middle ends it with upstreamError`, async (t) => {
-      for (const fault of ['truncate', 'cut', 'error-event', 'bad-event'] as const) {
+    await t.test(
+      `POST ${path} stream: a stall between chunks ends the stream with upstreamTimeout`,
+      async (t) => {
         await upstream.reset();
-        await upstream.configure({ chunks: 10, chunkIntervalMs: 20, fault, faultAfter: 3 });
-        await breaks(t, 'upstreamError', fault);
-      }
-    });
+        await upstream.configure({ chunks: 10, fault: 'stall', faultAfter: 2 });
+        await breaks(t, 'upstreamTimeout', 'stall');
+        t.match(await lastCharge(service, owner.accountId), {
+          ...{ state: 'final', status: 504, code: 'upstreamTimeout', output_tokens: 2 },
+        });
+      },
+    );
 
     await t.test(
-      `POST ${path} stream: the client leaves, the upstream is aborted, the charge and the tokens stay`,
+      `POST ${path} stream: any fault in the middle ends the stream with upstreamError`,
+      async (t) => {
+        for (const fault of ['truncate', 'cut', 'error-event', 'bad-event'] as const) {
+          await upstream.reset();
+          await upstream.configure({ chunks: 10, chunkIntervalMs: 20, fault, faultAfter: 3 });
+          await breaks(t, 'upstreamError', fault);
+        }
+      },
+    );
+
+    await t.test(
+      `POST ${path} stream: a client disconnect aborts the upstream request and keeps the charge and tokens`,
       async (t) => {
         await upstream.reset();
         await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
@@ -140,11 +146,14 @@ onEachDatabase(t, env, async (t, service) => {
         while (streamedText(events).length < 12) events.push((await stream.next()) as ServerEvent);
         stream.leave();
         const leftAt = Date.now();
-        await eventually('the upstream is aborted', async () => (await upstream.calls()).aborted === 1);
+        await eventually(
+          'the upstream request is aborted',
+          async () => (await upstream.calls()).aborted === 1,
+        );
         t.ok(((await upstream.onlyCall()).abortedAt ?? 0) - leftAt < 1000);
         const row = await lastChargeBecomes(service, owner.accountId, { status: 499 });
         t.match(row, { state: 'final', code: null, model: 'test-model' });
-        t.ok((row.output_tokens ?? 0) >= 2, `${row.output_tokens} tokens were made`);
+        t.ok((row.output_tokens ?? 0) >= 2, `${row.output_tokens} tokens were generated`);
         const after = await used();
         t.equal(after.chat, before.chat + 1);
         t.equal(after.tokens - before.tokens, (row.input_tokens ?? 0) + (row.output_tokens ?? 0));
@@ -154,7 +163,7 @@ onEachDatabase(t, env, async (t, service) => {
 
     for (const isStream of [true, false])
       await t.test(
-        `POST ${path}${isStream ? ' stream' : ''}: a client that leaves before the first output stays charged`,
+        `POST ${path}${isStream ? ' stream' : ''}: a client that disconnects before the first output remains charged`,
         async (t) => {
           await upstream.reset();
           await upstream.configure({ headersDelayMs: 5000 });
@@ -166,23 +175,23 @@ onEachDatabase(t, env, async (t, service) => {
             headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
             body: JSON.stringify(body('Hi', { stream: isStream })),
           }).catch(() => 'left');
-          await eventually('the upstream is called', async () => (await upstream.calls()).chat === 1);
+          await eventually('the upstream has the request', async () => (await upstream.calls()).chat === 1);
           leaving.abort();
           t.equal(await left, 'left');
           await eventually(
-            'the upstream is aborted',
+            'the upstream request is aborted',
             async () => (await upstream.calls()).aborted === 1,
             1000,
           );
-          await eventually('it is charged', async () => (await used()).chat === before.chat + 1);
+          await eventually('the request is charged', async () => (await used()).chat === before.chat + 1);
           await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 499, code: null });
-          await eventually('its slot is free', async () => service.app.calls.taken === 0);
+          await eventually('the slot is released', async () => service.app.calls.taken === 0);
         },
       );
   }
 
   await t.test(
-    'POST /chat stream: what came before the client left is a turn, unless nothing is to be kept',
+    'POST /chat stream: a partial reply is stored when the client disconnects, except with store: false',
     async (t) => {
       for (const store of [true, false]) {
         await upstream.reset();

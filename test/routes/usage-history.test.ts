@@ -17,28 +17,31 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
   const rowOf = ({ data }: Body, day: string, meter: string) =>
     data.find((row: Body) => row.day === day && row.meter === meter);
 
-  await t.test('a row per day and meter, also without use, oldest first, 30 days by default', async (t) => {
-    const { data, keys } = await history();
-    t.equal(data.length, 30 * 5);
-    t.same(
-      [...new Set(data.map(({ day }: Body) => day))],
-      Array.from({ length: 30 }, (_, n) => isoDay(n - 29)),
-    );
-    t.same(
-      data.slice(0, 5).map(({ meter }: Body) => meter),
-      ['chat', 'images', 'search', 'embeddings', 'tokens'],
-    );
-    t.ok(data.every((row: Body) => row.used === 0 && row.by_key.length === 0));
-    t.same(
-      keys.map(({ active, id, key_prefix, name }: Body) => ({ active, id, key_prefix, name })),
-      [
-        { active: true, id: other.id, key_prefix: other.key_prefix, name: 'Test key' },
-        { active: true, id: one.id, key_prefix: one.key_prefix, name: 'One' },
-      ],
-    );
-  });
+  await t.test(
+    'the history has a row per day and meter, even without usage, oldest first, for 30 days by default',
+    async (t) => {
+      const { data, keys } = await history();
+      t.equal(data.length, 30 * 5);
+      t.same(
+        [...new Set(data.map(({ day }: Body) => day))],
+        Array.from({ length: 30 }, (_, n) => isoDay(n - 29)),
+      );
+      t.same(
+        data.slice(0, 5).map(({ meter }: Body) => meter),
+        ['chat', 'images', 'search', 'embeddings', 'tokens'],
+      );
+      t.ok(data.every((row: Body) => row.used === 0 && row.by_key.length === 0));
+      t.same(
+        keys.map(({ active, id, key_prefix, name }: Body) => ({ active, id, key_prefix, name })),
+        [
+          { active: true, id: other.id, key_prefix: other.key_prefix, name: 'Test key' },
+          { active: true, id: one.id, key_prefix: one.key_prefix, name: 'One' },
+        ],
+      );
+    },
+  );
 
-  await t.test('what keys and the web used is told apart, and adds up to what GET /usage says', async (t) => {
+  await t.test('usage is listed by key and the web, and adds up to GET /usage', async (t) => {
     for (const who of [one, one, one, other, { cookie }, { cookie }]) t.equal((await chat(who)).status, 200);
     t.equal((await client.post('/search', { query: 'key' }, { key: other.key })).status, 200);
     const found = await history('?days=1');
@@ -66,7 +69,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
   });
 
   await t.test(
-    'requests are counted once, whatever each is charged; refused ones are not counted',
+    'each request is counted once, whatever its charge, and rejected requests are not counted',
     async (t) => {
       const busy = await client.signUp();
       const { id, key } = await client.createKey(busy, { scopes: ['chat', 'search'] });
@@ -95,12 +98,12 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       t.same(
         await requestsOf('chat'),
         [{ key_id: id, used: 6 }],
-        'unknown on a day that was not counted from its start',
+        'unknown on a day that was only partly counted',
       );
     },
   );
 
-  await t.test('a revoked key keeps its name and its use', async (t) => {
+  await t.test('a revoked key keeps its name and usage', async (t) => {
     await client.delete(`/keys/${one.id}`, { cookie });
     const { data, keys } = await history('?days=2');
     t.match(keys, [
@@ -111,13 +114,13 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     t.equal(data.find(({ meter, used }: Body) => meter === 'chat' && used > 0).by_key[0].key_id, one.id);
   });
 
-  await t.test('another account sees nothing of it', async (t) => {
+  await t.test('another account sees none of the usage', async (t) => {
     const { data, keys } = await history('', await client.signUp());
     t.ok(data.every((row: Body) => row.used === 0 && row.by_key.length === 0));
     t.same(keys, []);
   });
 
-  await t.test("the day is the database's, and yesterday's use stays with yesterday", async (t) => {
+  await t.test("days follow the database clock, and a new day keeps yesterday's usage", async (t) => {
     await shiftClock(database.db, '1 day');
     t.equal((await chat({ cookie })).status, 200);
     const found = await history('?days=2');
@@ -131,10 +134,10 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     });
     t.equal((await history('?days=1')).data.length, 5);
     await shiftClock(database.db, '0 day');
-    t.equal(rowOf(await history('?days=90'), isoDay(1), 'chat'), undefined, 'nothing of a day to come');
+    t.equal(rowOf(await history('?days=90'), isoDay(1), 'chat'), undefined, 'no future day');
   });
 
-  await t.test('400 invalidRequest: days that are not 1..90, and what is unknown', async (t) => {
+  await t.test('400 invalidRequest: days outside 1 to 90, or unknown parameters', async (t) => {
     for (const query of ['?days=0', '?days=91', '?days=x', '?days=1.5', '?day=3'])
       t.match(await client.get(`/usage/history${query}`, { cookie }), { status: 400 }, query);
   });

@@ -1,4 +1,4 @@
-// Messages to webhooks: what an account is told, signed by Standard Webhooks, and retried. Contract section 17.
+// Webhook messages: their events, Standard Webhooks signatures, and retries. Contract section 17.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
@@ -24,55 +24,55 @@ const env = { ...anyTarget, ...plansFile(t, { chat: 5, images: 100 }) };
 onEachDatabase(t, env, async (t, service) => {
   const { client, database } = service;
   const { db } = database;
-  // Most of the time is waiting.
+  // The tests mostly wait, so they run in parallel.
   t.jobs = 8;
   const replica = service.kind === 'postgres' ? await startReplica(t, service) : undefined;
 
-  t.test('a test message arrives, signed as the reference library checks', { buffered: true }, async (t) => {
-    const { cookie } = await client.signUp();
-    const receiver = await startReceiver(t);
-    const { secret } = await setWebhook(client, cookie, `${receiver.url}?from=parley`);
-    const sent = await client.request('POST', '/webhook/test', { cookie });
-    // It may be on its way before it is answered.
-    t.match(sent, { status: 202, body: { type: 'webhook.test', status: /^(pending|delivered)$/ } });
-    const message = await arrives(receiver, 'webhook.test');
-    t.doesNotThrow(() => verify(message, secret));
-    t.throws(() => verify({ ...message, text: `${message.text} ` }, secret), 'a changed body');
-    t.equal(message.path, '/hook?from=parley');
-    t.match(message.headers, { 'content-type': 'application/json', 'webhook-id': sent.body.id });
-    t.same(message.body, { type: 'webhook.test', timestamp: sent.body.at, data: {} });
-    const delivery = await newestDelivery(client, cookie, ({ status }) => status === 'delivered');
-    t.match(delivery, { id: sent.body.id, attempts: 1, response_status: 204, error: null });
-    t.equal(delivery.next_attempt_at, null);
-  });
-
   t.test(
-    'with two secrets for a day, a receiver can replace its own in between',
+    'a test message arrives with a signature that the reference library verifies',
     { buffered: true },
     async (t) => {
-      const { accountId, cookie } = await client.signUp();
+      const { cookie } = await client.signUp();
       const receiver = await startReceiver(t);
-      const { secret: old } = await setWebhook(client, cookie, receiver.url);
-      const { body: rotated } = await client.request('POST', '/webhook/secret', { cookie });
-      t.not(rotated.secret, old);
-      const hours = (Date.parse(rotated.old_secret_ends_at) - Date.now()) / 3_600_000;
-      t.ok(hours > 23.9 && hours <= 24.01, String(hours));
-      await client.request('POST', '/webhook/test', { cookie });
-      const both = await arrives(receiver, 'webhook.test');
-      t.doesNotThrow(() => verify(both, old));
-      t.doesNotThrow(() => verify(both, rotated.secret));
-      await db.execute(
-        sql`update webhooks set old_secret_ends_at = now() where account_id = ${accountId}::uuid`,
-      );
-      await client.request('POST', '/webhook/test', { cookie });
-      const later = await arrives(receiver, 'webhook.test', 2);
-      t.throws(() => verify(later, old));
-      t.doesNotThrow(() => verify(later, rotated.secret));
-      t.equal((await client.get('/webhook', { cookie })).body.data.old_secret_ends_at, null);
+      const { secret } = await setWebhook(client, cookie, `${receiver.url}?from=parley`);
+      const sent = await client.request('POST', '/webhook/test', { cookie });
+      // The message may be delivered before the response arrives.
+      t.match(sent, { status: 202, body: { type: 'webhook.test', status: /^(pending|delivered)$/ } });
+      const message = await arrives(receiver, 'webhook.test');
+      t.doesNotThrow(() => verify(message, secret));
+      t.throws(() => verify({ ...message, text: `${message.text} ` }, secret), 'a changed body');
+      t.equal(message.path, '/hook?from=parley');
+      t.match(message.headers, { 'content-type': 'application/json', 'webhook-id': sent.body.id });
+      t.same(message.body, { type: 'webhook.test', timestamp: sent.body.at, data: {} });
+      const delivery = await newestDelivery(client, cookie, ({ status }) => status === 'delivered');
+      t.match(delivery, { id: sent.body.id, attempts: 1, response_status: 204, error: null });
+      t.equal(delivery.next_attempt_at, null);
     },
   );
 
-  t.test('a new key is told, without its secret', { buffered: true }, async (t) => {
+  t.test('after a rotation, both secrets sign messages for a day', { buffered: true }, async (t) => {
+    const { accountId, cookie } = await client.signUp();
+    const receiver = await startReceiver(t);
+    const { secret: old } = await setWebhook(client, cookie, receiver.url);
+    const { body: rotated } = await client.request('POST', '/webhook/secret', { cookie });
+    t.not(rotated.secret, old);
+    const hours = (Date.parse(rotated.old_secret_ends_at) - Date.now()) / 3_600_000;
+    t.ok(hours > 23.9 && hours <= 24.01, String(hours));
+    await client.request('POST', '/webhook/test', { cookie });
+    const both = await arrives(receiver, 'webhook.test');
+    t.doesNotThrow(() => verify(both, old));
+    t.doesNotThrow(() => verify(both, rotated.secret));
+    await db.execute(
+      sql`update webhooks set old_secret_ends_at = now() where account_id = ${accountId}::uuid`,
+    );
+    await client.request('POST', '/webhook/test', { cookie });
+    const later = await arrives(receiver, 'webhook.test', 2);
+    t.throws(() => verify(later, old));
+    t.doesNotThrow(() => verify(later, rotated.secret));
+    t.equal((await client.get('/webhook', { cookie })).body.data.old_secret_ends_at, null);
+  });
+
+  t.test('key.created is sent for a new key, without its secret', { buffered: true }, async (t) => {
     const owner = await client.signUp();
     const receiver = await startReceiver(t);
     const { secret } = await setWebhook(client, owner.cookie, receiver.url);
@@ -83,38 +83,42 @@ onEachDatabase(t, env, async (t, service) => {
     t.notOk(message.text.includes(key.slice(-20)));
   });
 
-  t.test('a reported key is told, with what the report ended', { buffered: true }, async (t) => {
-    const owner = await client.signUp();
-    const receiver = await startReceiver(t);
-    await setWebhook(client, owner.cookie, receiver.url);
-    const report = (key: string) => client.post('/keys/report-leak', { keys: [key] });
-    const secret = await client.createKey(owner, { name: 'Server' });
-    const rotated = await client.post(
-      `/keys/${secret.id}/rotate`,
-      { grace_seconds: 3600 },
-      { cookie: owner.cookie },
-    );
-    const open = await client.createKey(owner, { allowed_origins: ['https://app.example.com'] });
-    await report(secret.key);
-    t.match((await arrives(receiver, 'key.reported_leaked')).body.data, {
-      key_id: secret.id,
-      action: 'old_secret_revoked',
-    });
-    await report(rotated.body.key);
-    t.match((await arrives(receiver, 'key.reported_leaked', 2)).body.data, {
-      key_id: secret.id,
-      name: 'Server',
-      action: 'key_revoked',
-    });
-    await report(open.key);
-    t.match((await arrives(receiver, 'key.reported_leaked', 3)).body.data, {
-      key_id: open.id,
-      action: 'none',
-    });
-  });
+  t.test(
+    'key.reported_leaked is sent for a reported key, with the action taken',
+    { buffered: true },
+    async (t) => {
+      const owner = await client.signUp();
+      const receiver = await startReceiver(t);
+      await setWebhook(client, owner.cookie, receiver.url);
+      const report = (key: string) => client.post('/keys/report-leak', { keys: [key] });
+      const secret = await client.createKey(owner, { name: 'Server' });
+      const rotated = await client.post(
+        `/keys/${secret.id}/rotate`,
+        { grace_seconds: 3600 },
+        { cookie: owner.cookie },
+      );
+      const open = await client.createKey(owner, { allowed_origins: ['https://app.example.com'] });
+      await report(secret.key);
+      t.match((await arrives(receiver, 'key.reported_leaked')).body.data, {
+        key_id: secret.id,
+        action: 'old_secret_revoked',
+      });
+      await report(rotated.body.key);
+      t.match((await arrives(receiver, 'key.reported_leaked', 2)).body.data, {
+        key_id: secret.id,
+        name: 'Server',
+        action: 'key_revoked',
+      });
+      await report(open.key);
+      t.match((await arrives(receiver, 'key.reported_leaked', 3)).body.data, {
+        key_id: open.id,
+        action: 'none',
+      });
+    },
+  );
 
   t.test(
-    'a sign-in from a new device is told, one from a known device is not',
+    'session.new_device is sent for a sign-in from a new device, but not from a known one',
     { buffered: true },
     async (t) => {
       const { cookie, email, password } = await client.signUp();
@@ -133,7 +137,7 @@ onEachDatabase(t, env, async (t, service) => {
   );
 
   t.test(
-    '80% and 100% of a limit are told, each once a day, by two replicas',
+    'usage.threshold_reached is sent at 80% and 100% of a limit, once a day across replicas',
     { buffered: true },
     async (t) => {
       const owner = await client.signUp();
@@ -150,7 +154,7 @@ onEachDatabase(t, env, async (t, service) => {
       const full = await arrives(receiver, 'usage.threshold_reached', 2);
       t.match(full.body.data, { meter: 'chat', threshold: 100, used: 5, limit: 5 });
       t.equal((await client.post('/chat/completions', chat, { key })).status, 429);
-      // A check later than all of the above has run when this one is told.
+      // Once this message arrives, a check has run after all requests above.
       const other = await client.signUp();
       const later = await startReceiver(t);
       await setWebhook(client, other.cookie, later.url);
@@ -162,19 +166,15 @@ onEachDatabase(t, env, async (t, service) => {
     },
   );
 
-  t.test(
-    'an account without a webhook has no messages, not even once it sets one',
-    { buffered: true },
-    async (t) => {
-      const owner = await client.signUp();
-      await client.createKey(owner);
-      await setWebhook(client, owner.cookie, 'http://127.0.0.1:9');
-      t.same(await deliveriesOf(client, owner.cookie), []);
-    },
-  );
+  t.test('events from before a webhook was set are never sent', { buffered: true }, async (t) => {
+    const owner = await client.signUp();
+    await client.createKey(owner);
+    await setWebhook(client, owner.cookie, 'http://127.0.0.1:9');
+    t.same(await deliveriesOf(client, owner.cookie), []);
+  });
 
   t.test(
-    'a failed attempt is repeated with the same ID, and the log says why it failed',
+    'a failed attempt is retried with the same ID, and the log records the error',
     { buffered: true },
     async (t) => {
       const { accountId, cookie } = await client.signUp();
@@ -210,7 +210,7 @@ onEachDatabase(t, env, async (t, service) => {
     },
   );
 
-  t.test('after a day of failures, a message is given up', { buffered: true }, async (t) => {
+  t.test('a message fails permanently after its tenth attempt', { buffered: true }, async (t) => {
     const { accountId, cookie } = await client.signUp();
     const receiver = await startReceiver(t);
     await setWebhook(client, cookie, receiver.url);
@@ -222,37 +222,33 @@ onEachDatabase(t, env, async (t, service) => {
     t.match(failed, { status: 'failed', next_attempt_at: null, response_status: 503 });
   });
 
-  t.test(
-    'an attempt holds a lease, and without a response ends after 15 seconds',
-    { buffered: true },
-    async (t) => {
-      const { accountId, cookie } = await client.signUp();
-      const receiver = await startReceiver(t);
-      await setWebhook(client, cookie, receiver.url);
-      receiver.answers = [-1];
-      await client.request('POST', '/webhook/test', { cookie });
-      await arrives(receiver, 'webhook.test');
-      const [leased] = await deliveriesOf(client, cookie);
-      t.match(leased, { status: 'pending', attempts: 1, response_status: null });
-      const lease = Date.parse(leased.next_attempt_at) - Date.parse(leased.last_attempt_at);
-      t.equal(lease, LEASE_MS, 'longer than an attempt, so that only a dead process loses it');
-      await eventually(
-        'the attempt ends',
-        async () => {
-          const [row] = await rowsOf<{ error: string | null }>(
-            db,
-            sql`select error from webhook_messages where account_id = ${accountId}::uuid`,
-          );
-          return row?.error === 'There was no response within 15 seconds.';
-        },
-        40_000,
-      );
-      t.equal(receiver.received.length, 1);
-    },
-  );
+  t.test('an attempt has a lease, and times out after 15 seconds', { buffered: true }, async (t) => {
+    const { accountId, cookie } = await client.signUp();
+    const receiver = await startReceiver(t);
+    await setWebhook(client, cookie, receiver.url);
+    receiver.answers = [-1];
+    await client.request('POST', '/webhook/test', { cookie });
+    await arrives(receiver, 'webhook.test');
+    const [leased] = await deliveriesOf(client, cookie);
+    t.match(leased, { status: 'pending', attempts: 1, response_status: null });
+    const lease = Date.parse(leased.next_attempt_at) - Date.parse(leased.last_attempt_at);
+    t.equal(lease, LEASE_MS, 'longer than an attempt, so only a dead process loses its lease');
+    await eventually(
+      'the attempt ends',
+      async () => {
+        const [row] = await rowsOf<{ error: string | null }>(
+          db,
+          sql`select error from webhook_messages where account_id = ${accountId}::uuid`,
+        );
+        return row?.error === 'There was no response within 15 seconds.';
+      },
+      40_000,
+    );
+    t.equal(receiver.received.length, 1);
+  });
 
   t.test(
-    '410 ends the webhook and what waits for it; saving it again resumes',
+    '410 disables the webhook and fails its pending messages, and saving it again enables it',
     { buffered: true },
     async (t) => {
       const owner = await client.signUp();
@@ -277,7 +273,7 @@ onEachDatabase(t, env, async (t, service) => {
     },
   );
 
-  t.test('a deleted account is told nothing more', { buffered: true }, async (t) => {
+  t.test('a deleted account receives no more messages', { buffered: true }, async (t) => {
     const { accountId, cookie, password } = await client.signUp();
     const receiver = await startReceiver(t);
     await setWebhook(client, cookie, receiver.url);
@@ -290,7 +286,7 @@ onEachDatabase(t, env, async (t, service) => {
     });
     t.equal(deleted.status, 204);
     await db.execute(sql`update webhook_messages set due_at = now() where account_id = ${accountId}::uuid`);
-    await eventually('the message is given up', async () => {
+    await eventually('the message has failed', async () => {
       const [row] = await rowsOf<{ status: string }>(
         db,
         sql`select status from webhook_messages where account_id = ${accountId}::uuid`,
@@ -300,7 +296,7 @@ onEachDatabase(t, env, async (t, service) => {
     t.same(receiver.received, []);
   });
 
-  await t.test('metrics count attempts and waiting messages', async (t) => {
+  await t.test('metrics count attempts and pending messages', async (t) => {
     // Either replica may have made an attempt.
     const origins = [client.origin, ...(replica ? [replica.client.origin] : [])];
     const texts = await Promise.all(origins.map(async (origin) => (await fetch(`${origin}/metrics`)).text()));

@@ -1,4 +1,4 @@
-// Webhooks: setting one, and the log of its deliveries. Contract section 17.
+// Webhook settings and the delivery log. Contract section 17.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { deleteOldMessages } from '../../src/store/webhook-messages.ts';
@@ -15,22 +15,30 @@ import {
 onEachDatabase(t, anyTarget, async (t, { client, database }) => {
   const { db } = database;
 
-  await t.test('a webhook is set, read, changed, and deleted; its secret is shown once', async (t) => {
-    const { cookie } = await client.signUp();
-    const url = 'https://hooks.example.com/parley';
-    t.same((await client.get('/webhook', { cookie })).body, { data: null });
-    const made = await setWebhook(client, cookie, url);
-    t.match(made, { url, secret: /^whsec_[A-Za-z0-9+/]{43}=$/, disabled_at: null, old_secret_ends_at: null });
-    t.same((await client.get('/webhook', { cookie })).body, { data: { ...made, secret: null } });
-    const moved = await setWebhook(client, cookie, `${url}/2`);
-    t.same(moved, { ...made, url: `${url}/2`, secret: null });
-    t.equal((await client.delete('/webhook', { cookie })).status, 204);
-    t.same((await client.get('/webhook', { cookie })).body, { data: null });
-    const again = await setWebhook(client, cookie, url);
-    t.not(again.secret, made.secret);
-  });
+  await t.test(
+    'a webhook can be set, read, changed, and deleted, and its secret is shown only once',
+    async (t) => {
+      const { cookie } = await client.signUp();
+      const url = 'https://hooks.example.com/parley';
+      t.same((await client.get('/webhook', { cookie })).body, { data: null });
+      const made = await setWebhook(client, cookie, url);
+      t.match(made, {
+        url,
+        secret: /^whsec_[A-Za-z0-9+/]{43}=$/,
+        disabled_at: null,
+        old_secret_ends_at: null,
+      });
+      t.same((await client.get('/webhook', { cookie })).body, { data: { ...made, secret: null } });
+      const moved = await setWebhook(client, cookie, `${url}/2`);
+      t.same(moved, { ...made, url: `${url}/2`, secret: null });
+      t.equal((await client.delete('/webhook', { cookie })).status, 204);
+      t.same((await client.get('/webhook', { cookie })).body, { data: null });
+      const again = await setWebhook(client, cookie, url);
+      t.not(again.secret, made.secret);
+    },
+  );
 
-  await t.test('the audit trail records each change, and only the host of the URL', async (t) => {
+  await t.test('the audit trail records each change with only the host of the URL', async (t) => {
     const { cookie } = await client.signUp();
     const url = 'https://hooks.example.com/parley?token=secret';
     for (const one of [url, url, `${url}2`]) await setWebhook(client, cookie, one);
@@ -49,7 +57,7 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     );
   });
 
-  await t.test('404 without a webhook', async (t) => {
+  await t.test('404 notFound: no webhook is set', async (t) => {
     const { cookie } = await client.signUp();
     for (const answer of [
       await client.delete('/webhook', { cookie }),
@@ -58,10 +66,10 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     ])
       t.match(answer, { status: 404, body: { error: { code: 'notFound' } } });
     t.same(await deliveriesOf(client, cookie), []);
-    t.equal((await client.get('/events', { cookie })).body.data.length, 1, 'and no event');
+    t.equal((await client.get('/events', { cookie })).body.data.length, 1, 'no event');
   });
 
-  await t.test('the delivery log is paged, newest first', async (t) => {
+  await t.test('the delivery log is paginated, newest first', async (t) => {
     const { accountId, cookie } = await client.signUp();
     await setWebhook(client, cookie, 'https://hooks.example.com');
     await db.execute(sql`
@@ -83,7 +91,7 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     );
   });
 
-  await t.test('an account can have 1,000 waiting messages, and no more', async (t) => {
+  await t.test('an account can have at most 1,000 pending messages', async (t) => {
     const owner = await client.signUp();
     const { accountId, cookie } = owner;
     await setWebhook(client, cookie, 'https://hooks.example.com');
@@ -115,7 +123,7 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     t.equal((await deliveriesOf(client, cookie)).length, 1);
   });
 
-  await t.test('11 test messages in a minute are one too many', async (t) => {
+  await t.test('an account can send at most 10 test messages per minute', async (t) => {
     const { cookie } = await client.signUp();
     await setWebhook(client, cookie, 'http://127.0.0.1:9');
     const statuses = await Promise.all(
@@ -128,7 +136,7 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
   });
 });
 
-t.test('without WEBHOOK_TARGETS, webhooks lead only to https and public addresses', async (t) => {
+t.test('without WEBHOOK_TARGETS, webhooks can only target https URLs with public addresses', async (t) => {
   const { client, database } = await startTestService(t, 'embedded');
   const { accountId, cookie } = await client.signUp();
   for (const url of [
@@ -157,7 +165,7 @@ t.test('without WEBHOOK_TARGETS, webhooks lead only to https and public addresse
   }
   const receiver = await startReceiver(t);
   await setWebhook(client, cookie, 'https://hooks.example.com');
-  // As set while WEBHOOK_TARGETS was `any`.
+  // The URL as it would be if it had been set with WEBHOOK_TARGETS=any.
   await database.db.execute(
     sql`update webhooks set url = ${receiver.url} where account_id = ${accountId}::uuid`,
   );
