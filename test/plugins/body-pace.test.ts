@@ -19,7 +19,7 @@ class Body extends EventEmitter {
   }
 }
 
-t.test('bodies that together deliver more than a slice wait for the next one', async (t) => {
+t.test('bodies that together exceed the time slice are paused until the next slice', async (t) => {
   const pace = new Pace(2 * MIB);
   const [one, other] = [new Body(), new Body()];
   pace.count(one, MIB);
@@ -33,7 +33,7 @@ t.test('bodies that together deliver more than a slice wait for the next one', a
   t.notOk(one.isPaused, 'a new slice');
 });
 
-t.test('what was read beyond a slice counts against the next ones', async (t) => {
+t.test('bytes read beyond a slice count against the following slices', async (t) => {
   const pace = new Pace(2 * MIB);
   const body = new Body();
   const startedAt = performance.now();
@@ -57,7 +57,7 @@ t.test('waiting bodies are resumed a few at a time, in order', async (t) => {
   t.strictSame(resumed, waiting);
 });
 
-t.test('a body that is no longer read is not resumed', async (t) => {
+t.test('a forgotten body is not resumed', async (t) => {
   const pace = new Pace(2 * MIB);
   const [ended, other] = [new Body(), new Body()];
   pace.count(ended, 3 * MIB);
@@ -67,7 +67,7 @@ t.test('a body that is no longer read is not resumed', async (t) => {
   t.ok(ended.isPaused);
 });
 
-t.test('a body of 6 MiB is paused on its way and arrives whole, one of 1 MiB is not paused', async (t) => {
+t.test('a body of 6 MiB is paused and still arrives complete; a body of 1 MiB is not paused', async (t) => {
   const reader = new BodyReader(new BodyBudget(64 * MIB));
   const read = async (pieces: number) => {
     let pauses = 0;

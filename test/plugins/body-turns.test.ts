@@ -1,4 +1,4 @@
-// Which of the waiting bodies is parsed next: the smallest, and none waits forever. Contract section 6.
+// The smallest waiting body is parsed next, and none waits forever. Contract section 6.
 import t from 'tap';
 import { Blocks } from '../../src/bodies/blocks.ts';
 import { BodyParser, BusyError } from '../../src/bodies/parser.ts';
@@ -6,7 +6,7 @@ import { TurnError, Turns } from '../../src/bodies/turns.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Turns of which the first is taken, and ends when the test says so. */
+/** Turns that end only when the test calls `next`. */
 function startTurns() {
   const turns = new Turns(5);
   const order: string[] = [];
@@ -23,7 +23,7 @@ function startTurns() {
   return { begin, next, order, turns };
 }
 
-t.test('the smallest first, those of one size in the order in which they came', async (t) => {
+t.test('the smallest body runs first, and bodies of equal size run in order of arrival', async (t) => {
   const { begin, next, order } = startTurns();
   const all = [
     begin('first', 99),
@@ -37,7 +37,7 @@ t.test('the smallest first, those of one size in the order in which they came', 
   t.same(order, ['first', 'small', 'late', 'medium', 'large']);
 });
 
-t.test('a body counts half as large for each one that overtook it', async (t) => {
+t.test('the size of a waiting body is halved each time another body overtakes it', async (t) => {
   const { begin, next, order } = startTurns();
   const all = [begin('first', 1), begin('large', 8)];
   for (let n = 1; n <= 5; n += 1) {
@@ -49,7 +49,7 @@ t.test('a body counts half as large for each one that overtook it', async (t) =>
   t.same(order, ['first', 'small 1', 'small 2', 'large', 'small 3', 'small 4', 'small 5']);
 });
 
-t.test('too many that wait are refused; a failure ends only its turn', async (t) => {
+t.test('a body is refused when too many are waiting, and a failure ends only its own turn', async (t) => {
   const { begin, next, turns } = startTurns();
   const first = begin('first', 1);
   const all = [1, 2, 3, 4, 5].map((bytes) => begin(`waiting ${bytes}`, bytes));
@@ -71,7 +71,7 @@ function bodyOf(length: number): Blocks {
   return body;
 }
 
-t.test('a small body does not wait for the large ones of somebody else', async (t) => {
+t.test('a small body does not wait behind queued large bodies', async (t) => {
   const parser = new BodyParser();
   t.teardown(() => parser.close());
   const order: number[] = [];
@@ -83,7 +83,7 @@ t.test('a small body does not wait for the large ones of somebody else', async (
   t.same(order, [10, 2, 10, 10, 10]);
 });
 
-t.test('what waits when the parser closes is refused', async (t) => {
+t.test('bodies that are waiting when the parser closes are refused', async (t) => {
   const parser = new BodyParser();
   const bodies = [1, 2, 3].map((n) => parser.parse(bodyOf(n * 5e6), false, false));
   const refused = Promise.all(bodies.map((body) => t.rejects(body, BusyError)));

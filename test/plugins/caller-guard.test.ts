@@ -1,4 +1,4 @@
-// A route for callers says which keys may call it, or the service does not start.
+// A route for callers must declare which keys may call it.
 import fastify, { type FastifyContextConfig } from 'fastify';
 import fp from 'fastify-plugin';
 import t from 'tap';
@@ -18,11 +18,11 @@ async function start(config: FastifyContextConfig): Promise<void> {
   await app.close();
 }
 
-t.test('a route without config.scope: the service does not start', async (t) => {
+t.test('a route without config.scope aborts startup', async (t) => {
   await t.rejects(start({}), /\/things needs config\.scope/);
 });
 
-t.test('a route with a scope, or for any key, is registered', async (t) => {
+t.test('a route that declares a scope, or that accepts any key, is registered', async (t) => {
   await t.resolves(start({ scope: 'chat' }));
   await t.resolves(start({ takesAnyKey: true }));
 });

@@ -1,4 +1,5 @@
-// Preflights, and which paths take part in CORS at all. What a key's own request is answered: test/reliability/allowed-origins.long.test.ts and its neighbours.
+// Preflights, and the paths that support CORS. Responses to a key's actual requests are covered in
+// test/reliability/allowed-origins.long.test.ts and foreign-origins.long.test.ts.
 import { sql } from 'drizzle-orm';
 import postgres from 'postgres';
 import t from 'tap';
@@ -42,29 +43,32 @@ onEachDatabase(t, {}, async (t, service) => {
   const otherPaths = pathsOf(false);
   t.ok(callerPaths.length >= 9 && otherPaths.length >= 12, JSON.stringify({ callerPaths, otherPaths }));
 
-  await t.test('OPTIONS 204 on every path of callers: an origin that an active key lists', async (t) => {
-    for (const path of callerPaths) {
-      const answer = await preflight({ path, headers: 'authorization,content-type' });
-      t.equal(answer.status, 204, path);
-      t.equal(answer.text, '');
-      t.same(
-        corsHeaders(answer),
-        {
-          'access-control-allow-origin': LISTED,
-          'access-control-allow-methods': 'GET, POST, DELETE',
-          'access-control-allow-headers': 'authorization, content-type',
-          'access-control-max-age': '600',
-        },
-        path,
-      );
-      t.ok(variesByOrigin(answer), path);
-      t.equal(answer.headers.get('cache-control'), 'no-store');
-    }
-    const encoded = await preflight({ origin: 'https://xn--bcher-kva.example' });
-    t.equal(encoded.headers.get('access-control-allow-origin'), 'https://xn--bcher-kva.example');
-  });
+  await t.test(
+    'OPTIONS on every path for callers: 204 with CORS headers for an origin that an active key lists',
+    async (t) => {
+      for (const path of callerPaths) {
+        const answer = await preflight({ path, headers: 'authorization,content-type' });
+        t.equal(answer.status, 204, path);
+        t.equal(answer.text, '');
+        t.same(
+          corsHeaders(answer),
+          {
+            'access-control-allow-origin': LISTED,
+            'access-control-allow-methods': 'GET, POST, DELETE',
+            'access-control-allow-headers': 'authorization, content-type',
+            'access-control-max-age': '600',
+          },
+          path,
+        );
+        t.ok(variesByOrigin(answer), path);
+        t.equal(answer.headers.get('cache-control'), 'no-store');
+      }
+      const encoded = await preflight({ origin: 'https://xn--bcher-kva.example' });
+      t.equal(encoded.headers.get('access-control-allow-origin'), 'https://xn--bcher-kva.example');
+    },
+  );
 
-  await t.test('OPTIONS 204 without any CORS header: an origin that no key lists', async (t) => {
+  await t.test('OPTIONS: 204 without CORS headers for an origin that no key lists', async (t) => {
     const origins = [
       'https://evil.example',
       'https://app.example.com.evil.example',
@@ -88,7 +92,7 @@ onEachDatabase(t, {}, async (t, service) => {
   });
 
   await t.test(
-    'OPTIONS: the requested header names come back, when they are tokens, and at most 50',
+    'OPTIONS: allows up to 50 of the requested header names, and drops names that are not tokens',
     async (t) => {
       const allowed = async (headers: string) =>
         (await preflight({ headers })).headers.get('access-control-allow-headers');
@@ -100,52 +104,58 @@ onEachDatabase(t, {}, async (t, service) => {
     },
   );
 
-  await t.test('OPTIONS 405: no preflight, or a path that takes no keys', async (t) => {
-    const plain = await fetch(`${client.origin}${API}/chat`, {
-      method: 'OPTIONS',
-      headers: { origin: LISTED },
-    });
-    t.equal(plain.status, 405);
-    t.equal(plain.headers.get('allow'), 'OPTIONS, POST');
-    t.same(corsHeaders(plain), {});
-    for (const path of otherPaths) {
-      const answer = await preflight({ path });
-      t.equal(answer.status, 405, path);
-      t.same(corsHeaders(answer), {}, path);
-    }
-    const missing = await preflight({ path: '/nothing' });
-    t.equal(missing.status, 404);
-    t.same(corsHeaders(missing), {});
-  });
-
-  await t.test('no CORS header on paths that take no keys, whatever the credential', async (t) => {
-    for (const path of [...otherPaths, '/nothing']) {
-      for (const credentials of [{}, { key }, { cookie: owner.cookie }, { key, cookie: owner.cookie }]) {
-        const answer = await client.get(path, { ...credentials, headers: { origin: LISTED } });
-        t.same(corsHeaders(answer), {}, `${path} ${Object.keys(credentials)}`);
+  await t.test(
+    'OPTIONS: 405 if the request is not a preflight or the path does not accept keys',
+    async (t) => {
+      const plain = await fetch(`${client.origin}${API}/chat`, {
+        method: 'OPTIONS',
+        headers: { origin: LISTED },
+      });
+      t.equal(plain.status, 405);
+      t.equal(plain.headers.get('allow'), 'OPTIONS, POST');
+      t.same(corsHeaders(plain), {});
+      for (const path of otherPaths) {
+        const answer = await preflight({ path });
+        t.equal(answer.status, 405, path);
+        t.same(corsHeaders(answer), {}, path);
       }
-    }
-    for (const { path, url } of paths.filter(({ path }) => otherPaths.includes(path))) {
-      for (const method of app.methodsOf.get(url) ?? []) {
-        const headers = { origin: LISTED, authorization: `Bearer ${key}` };
-        t.same(
-          corsHeaders(await fetch(`${client.origin}${API}${path}`, { method, headers })),
-          {},
-          `${method} ${path}`,
-        );
-      }
-    }
-    for (const path of ['//', '//docs', '//openapi.json', '//healthz', '//assets/page.css'])
-      t.same(corsHeaders(await client.get(path, { headers: { origin: LISTED } })), {}, path);
-  });
+      const missing = await preflight({ path: '/nothing' });
+      t.equal(missing.status, 404);
+      t.same(corsHeaders(missing), {});
+    },
+  );
 
-  await t.test("a page may read of a key's answer when to try again, and whether to", async (t) => {
+  await t.test(
+    'paths that do not accept keys never send CORS headers, whatever the credential',
+    async (t) => {
+      for (const path of [...otherPaths, '/nothing']) {
+        for (const credentials of [{}, { key }, { cookie: owner.cookie }, { key, cookie: owner.cookie }]) {
+          const answer = await client.get(path, { ...credentials, headers: { origin: LISTED } });
+          t.same(corsHeaders(answer), {}, `${path} ${Object.keys(credentials)}`);
+        }
+      }
+      for (const { path, url } of paths.filter(({ path }) => otherPaths.includes(path))) {
+        for (const method of app.methodsOf.get(url) ?? []) {
+          const headers = { origin: LISTED, authorization: `Bearer ${key}` };
+          t.same(
+            corsHeaders(await fetch(`${client.origin}${API}${path}`, { method, headers })),
+            {},
+            `${method} ${path}`,
+          );
+        }
+      }
+      for (const path of ['//', '//docs', '//openapi.json', '//healthz', '//assets/page.css'])
+        t.same(corsHeaders(await client.get(path, { headers: { origin: LISTED } })), {}, path);
+    },
+  );
+
+  await t.test('pages can read Retry-After and X-Should-Retry on responses to a key', async (t) => {
     const { headers } = await client.get('/usage', { key, headers: { origin: LISTED } });
     const exposed = headers.get('access-control-expose-headers')?.split(', ') ?? [];
     for (const name of ['retry-after', 'x-should-retry']) t.ok(exposed.includes(name), name);
   });
 
-  await t.test('a listed origin ends with the last active key that lists it', async (t) => {
+  await t.test('an origin is no longer allowed once no active key lists it', async (t) => {
     const origin = 'https://short-lived.example';
     const isAllowed = async () => (await preflight({ origin })).headers.has('access-control-allow-origin');
     const make = () => client.createKey(owner, { allowed_origins: [origin] });
@@ -155,9 +165,9 @@ onEachDatabase(t, {}, async (t, service) => {
     const changed = await make();
     t.equal(await isAllowed(), true);
     await client.delete(`/keys/${revoked.id}`, { cookie: owner.cookie });
-    t.equal(await isAllowed(), true, 'the other key lists it still');
+    t.equal(await isAllowed(), true, 'the other key still lists it');
     await client.patch(`/keys/${changed.id}`, { allowed_origins: [] }, { cookie: owner.cookie });
-    t.equal(await isAllowed(), false, 'taken from the list');
+    t.equal(await isAllowed(), false, 'removed from the list');
 
     const expiring = await make();
     t.equal(await isAllowed(), true);
@@ -166,7 +176,7 @@ onEachDatabase(t, {}, async (t, service) => {
 
     const other = await client.signUp();
     await client.createKey(other, { allowed_origins: [origin] });
-    t.equal(await isAllowed(), true, 'of whatever account');
+    t.equal(await isAllowed(), true, 'listed by a key of another account');
     await client.request('DELETE', '/account', {
       body: { current_password: other.password },
       cookie: other.cookie,
@@ -175,7 +185,7 @@ onEachDatabase(t, {}, async (t, service) => {
   });
 });
 
-t.test('preflights neither need nor use up requests', async (t) => {
+t.test('preflights do not count toward the rate limit', async (t) => {
   const { client } = await startTestService(t, 'postgres', plansFile(t, {}, 2));
   const { key } = await client.createKey(await client.signUp(), { allowed_origins: [LISTED] });
   const preflight = preflighter(client.origin);
@@ -184,7 +194,7 @@ t.test('preflights neither need nor use up requests', async (t) => {
   t.equal((await client.get('/usage', { key })).headers.get('ratelimit-remaining'), '1');
 });
 
-t.test('a flood of preflights occupies one connection to the database', async (t) => {
+t.test('a flood of preflights uses only one database connection', async (t) => {
   const { client, env } = await startTestService(t, 'postgres');
   const owner = await client.signUp();
   await client.createKey(owner, { allowed_origins: [LISTED] });
@@ -206,11 +216,11 @@ t.test('a flood of preflights occupies one connection to the database', async (t
         preflight({ origin: n === 7 ? LISTED : `https://a${n}.example` }),
       ),
     );
-    await eventually('a statement waits', async () => (await waiting()) > 0);
+    await eventually('a statement is waiting', async () => (await waiting()) > 0);
     t.equal(
       (await client.get('/account', { cookie: owner.cookie })).status,
       200,
-      'others are served meanwhile',
+      'other requests are served in the meantime',
     );
     t.equal(await waiting(), 1);
   });

@@ -1,4 +1,4 @@
-// Reliability tests 2 and 45: requests that two readers could read differently.
+// Reliability tests 2 and 45: requests that two parsers could interpret differently.
 import { connect } from 'node:net';
 import t from 'tap';
 import { startTestService } from '../support/service.ts';
@@ -6,7 +6,7 @@ import { startUpstream } from '../support/upstream/client.ts';
 
 const { port } = await startTestService(t, 'postgres');
 
-/** Sends bytes as they are; returns what comes until the service closes, or a second answer could have come. */
+/** Sends raw bytes. Returns the data received until the service closes, or after enough time for a second response. */
 const send = (text: string, waitMs = 1500) =>
   new Promise<string>((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
@@ -42,27 +42,27 @@ const refused: Record<string, string> = {
   'a bare CR in a header': plans('Host: x\rX-Other: y'),
   'a bare LF in a chunk': login('Transfer-Encoding: chunked', `${size.toString(16)};\n${json}\r\n0\r\n\r\n`),
   'a NUL in a header': plans('Host: x\r\nX-Other: a\0b'),
-  'a header that goes on in the next line': plans('Host: x\r\nX-Other: a\r\n b'),
+  'a header that continues on the next line': plans('Host: x\r\nX-Other: a\r\n b'),
   'a space before the colon': plans('Host: x\r\nX-Other : a'),
   'Host twice': plans('Host: x\r\nHost: y'),
   'Host twice, the same': plans('Host: x\r\nhost: x'),
   'no Host': plans('X-Other: a'),
   'headers of 20 KB': plans(`Host: x\r\nX-Other: ${'a'.repeat(20_000)}`),
-  'no HTTP at all': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
+  'bytes that are not HTTP': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
 };
 
-t.test('what is not refused shows that the rest of these requests is right', async (t) => {
+t.test('well-formed variants of these requests are accepted', async (t) => {
   t.match(await send(login(`Content-Length: ${size}`, json)), /^HTTP\/1\.1 401 [\s\S]*invalidLogin/);
   t.match(await send(login('Transfer-Encoding: chunked', chunked)), /^HTTP\/1\.1 401 [\s\S]*invalidLogin/);
   t.match(await send(plans('Host: x\r\nX-Other: y')), /^HTTP\/1\.1 200 /);
-  t.match(await send('GET /api/v1/plans HTTP/1.0\r\n\r\n'), /^HTTP\/1\.[01] 200 /, 'HTTP/1.0 has no Host');
+  t.match(await send('GET /api/v1/plans HTTP/1.0\r\n\r\n'), /^HTTP\/1\.[01] 200 /, 'HTTP/1.0 needs no Host');
 });
 
-// Each takes until the service closes the connection.
+// All are sent at once, because each lasts until the service closes its connection.
 for (const [title, answered] of Object.entries(refused).map(
   ([title, text]) => [title, send(text)] as const,
 )) {
-  t.test(`400 invalidRequest, one answer: ${title}`, async (t) => {
+  t.test(`one response, 400 invalidRequest: ${title}`, async (t) => {
     const answer = await answered;
     t.match(answer, /^HTTP\/1\.1 400 /);
     t.equal(answer.match(/HTTP\/1\.1 \d/g)?.length, 1, answer);
@@ -75,7 +75,7 @@ for (const [title, answered] of Object.entries(refused).map(
   });
 }
 
-t.test('Host twice → 400 on pages and unknown paths, too', async (t) => {
+t.test('Host twice: 400 also on pages and unknown paths', async (t) => {
   const paths = ['/', '/docs', '/nothing-here', '/api/v1/nothing-here', '/healthz'];
   const answers = await Promise.all(
     paths.map((path) => send(`GET ${path} HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n`)),
@@ -83,7 +83,7 @@ t.test('Host twice → 400 on pages and unknown paths, too', async (t) => {
   for (const [index, path] of paths.entries()) t.match(answers[index], /^HTTP\/1\.1 400 /, path);
 });
 
-t.test('nothing is written into a stream that has begun, whatever its client sends meanwhile', async (t) => {
+t.test('invalid bytes from the client do not write an error into a stream that has started', async (t) => {
   const upstream = await startUpstream({ chunks: 30, chunkIntervalMs: 50 });
   t.teardown(() => upstream.stop());
   const { client, port } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url });
@@ -109,7 +109,7 @@ t.test('nothing is written into a stream that has begun, whatever its client sen
   t.notMatch(received, 'HTTP/1.1 400');
 });
 
-t.test('an expectation that is not known is passed over', async (t) => {
+t.test('an unknown Expect value is ignored', async (t) => {
   const answer = await send(plans('Host: x\r\nExpect: 200-ok\r\nConnection: close'));
   t.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
   t.match(answer, /\r\ncache-control: no-store\r\n/i);

@@ -1,4 +1,4 @@
-// Reliability tests 1 to 5, 15 and 41 to 44: what must be refused, and never be a 500.
+// Reliability tests 1 to 5, 15, and 41 to 44: invalid input is refused and never causes a 500.
 import { connect } from 'node:net';
 import t from 'tap';
 import { generateApiKey } from '../../src/domain/api-key.ts';
@@ -9,7 +9,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
   const { key } = await client.createKey(owner);
   const used = async () => (await client.get('/usage', { key })).body.used;
 
-  /** Sends bytes as they are, and returns the status line and everything after it. */
+  /** Sends raw bytes and returns the raw response. */
   const sendRaw = (text: string | Buffer) =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => socket.write(text));
@@ -22,7 +22,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       socket.on('error', reject);
     });
 
-  await t.test('Authorization: malformed, huge, SQL → 401, never 500', async (t) => {
+  await t.test('Authorization: 401 invalidApiKey for malformed, huge, or SQL values', async (t) => {
     const values = [
       'Bearer',
       'Bearer ',
@@ -43,32 +43,36 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     }
   });
 
-  await t.test('Authorization: empty, or of another scheme → 401 missingCredentials', async (t) => {
+  await t.test('Authorization: 401 missingCredentials if it is empty or uses another scheme', async (t) => {
     for (const authorization of ['', 'Basic YTpi', `Token ${key}`, key, 'Bearerx y']) {
       const answer = await client.get('/usage', { headers: { authorization } });
       t.match(answer, { status: 401, body: { error: { code: 'missingCredentials' } } }, authorization);
     }
   });
 
-  await t.test('Authorization: a well-formed key that does not exist → 401 invalidApiKey', async (t) => {
+  await t.test('Authorization: 401 invalidApiKey for a well-formed key that does not exist', async (t) => {
     t.match(await client.get('/usage', { key: generateApiKey().rawKey }), {
       status: 401,
       body: { error: { code: 'invalidApiKey' } },
     });
   });
 
-  await t.test('Authorization: sent twice → 400', async (t) => {
+  await t.test('Authorization: 400 if the header is sent twice', async (t) => {
     const head = `GET /api/v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nauthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
     t.match(await sendRaw(head), /^HTTP\/1\.1 400 [\s\S]*invalidRequest/);
     t.match(
       await sendRaw(head.replace('/usage', '/keys')),
       /^HTTP\/1\.1 400 /,
-      'where only sessions are taken',
+      'an operation that accepts only sessions',
     );
-    t.match(await sendRaw(head.replace('/usage', '/plans')), /^HTTP\/1\.1 400 /, 'where none is needed');
+    t.match(
+      await sendRaw(head.replace('/usage', '/plans')),
+      /^HTTP\/1\.1 400 /,
+      'an operation that needs no credentials',
+    );
   });
 
-  await t.test('a key in the query → 400 apiKeyInQuery, beside a valid header too', async (t) => {
+  await t.test('a key in the query: 400 apiKeyInQuery, even with a valid Authorization header', async (t) => {
     for (const query of [
       'api_key=x',
       'key=x',
@@ -80,36 +84,39 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     ]) {
       const answer = await client.get(`/usage?${query}`, { key });
       t.match(answer, { status: 400, body: { error: { code: 'apiKeyInQuery' } } }, query.slice(0, 20));
-      t.notOk(answer.text.includes(key), 'the answer does not repeat it');
+      t.notOk(answer.text.includes(key), 'the response does not repeat the key');
     }
   });
 
-  await t.test('415 unsupportedMediaType: forms, text, no type, and tricks with the type', async (t) => {
-    const types = [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'multipart/form-data; boundary=x',
-      'application/xml',
-      'application/json5',
-      'application/jsonx',
-      'application',
-      'text/plain; application/json',
-      'application/ json',
-      'x;application/json',
-    ];
-    for (const type of types) {
-      const answer = await client.request('POST', '/chat', {
-        raw: '{"message":"x"}',
-        key,
-        headers: { 'content-type': type },
-      });
-      t.match(answer, { status: 415, body: { error: { code: 'unsupportedMediaType' } } }, type);
-    }
-    const untyped = `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"message":"x"}`;
-    t.match(await sendRaw(untyped), /^HTTP\/1\.1 415 /);
-  });
+  await t.test(
+    '415 unsupportedMediaType: forms, text, a missing Content-Type, and misleading ones',
+    async (t) => {
+      const types = [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'application/xml',
+        'application/json5',
+        'application/jsonx',
+        'application',
+        'text/plain; application/json',
+        'application/ json',
+        'x;application/json',
+      ];
+      for (const type of types) {
+        const answer = await client.request('POST', '/chat', {
+          raw: '{"message":"x"}',
+          key,
+          headers: { 'content-type': type },
+        });
+        t.match(answer, { status: 415, body: { error: { code: 'unsupportedMediaType' } } }, type);
+      }
+      const untyped = `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"message":"x"}`;
+      t.match(await sendRaw(untyped), /^HTTP\/1\.1 415 /);
+    },
+  );
 
-  await t.test('415 unsupportedMediaType: any Content-Encoding but identity', async (t) => {
+  await t.test('415 unsupportedMediaType: any Content-Encoding except identity', async (t) => {
     const body = { message: 'Hello', nonsense: 1 };
     for (const encoding of ['gzip', 'br', 'GZIP', 'identity, gzip', 'x'])
       t.match(
@@ -128,7 +135,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       );
   });
 
-  await t.test('405 before the body is looked at', async (t) => {
+  await t.test('405 takes precedence over errors in the body or its type', async (t) => {
     for (const type of ['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n'])
       for (const target of ['QUERY /api/v1/keys', 'PUT /api/v1/keys', 'POST /api/v1/usage']) {
         const head = `${target} HTTP/1.1\r\nHost: x\r\n${type}Content-Length: 2\r\n\r\n`;
@@ -136,7 +143,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       }
   });
 
-  await t.test('Content-Type with tab, space or parameters → validated all the same', async (t) => {
+  await t.test('a Content-Type with a tab, a space, or parameters does not bypass validation', async (t) => {
     for (const type of [
       'application/json\t',
       'application/json ; charset=utf-8',
@@ -178,11 +185,11 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     t.equal(
       (await client.request('POST', '/chat', { raw: '{"message":"\\ud83d\\ude00 \\\\u0000"}', key })).status,
       200,
-      'a pair is fine',
+      'a surrogate pair is accepted',
     );
   });
 
-  await t.test('400: nesting of 5,000, also in pass-through fields; 32 is fine', async (t) => {
+  await t.test('400: a body nested more than 32 levels deep, even in a pass-through field', async (t) => {
     const nested = (depth: number) =>
       `{"messages":[{"role":"user","content":"x"}],"extra":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     t.match(await client.request('POST', '/chat/completions', { raw: nested(5000), key }), {
@@ -193,45 +200,52 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     t.equal((await client.request('POST', '/chat/completions', { raw: nested(31), key })).status, 200);
   });
 
-  await t.test('400: __proto__ and constructor; broken and empty JSON; never coerced', async (t) => {
-    const bodies = [
-      '{"message":"x","__proto__":{"admin":true}}',
-      '{"message":"x","constructor":{"prototype":{"a":1}}}',
-      '{"message":"x","constructor":1}',
-      '{"message":',
-      '',
-      'null',
-      '[]',
-      '"x"',
-      '1',
-      'NaN',
-      '{"message":1}',
-      '{"message":null}',
-      '{"message":["x"]}',
-      '{"message":"x",}',
-    ];
-    for (const raw of bodies) {
-      t.match(
-        await client.request('POST', '/chat', { raw, key }),
-        { status: 400, body: { error: { code: 'invalidRequest' } } },
-        raw,
-      );
-    }
-  });
+  await t.test(
+    '400: __proto__, constructor, broken or empty JSON, and values of the wrong type',
+    async (t) => {
+      const bodies = [
+        '{"message":"x","__proto__":{"admin":true}}',
+        '{"message":"x","constructor":{"prototype":{"a":1}}}',
+        '{"message":"x","constructor":1}',
+        '{"message":',
+        '',
+        'null',
+        '[]',
+        '"x"',
+        '1',
+        'NaN',
+        '{"message":1}',
+        '{"message":null}',
+        '{"message":["x"]}',
+        '{"message":"x",}',
+      ];
+      for (const raw of bodies) {
+        t.match(
+          await client.request('POST', '/chat', { raw, key }),
+          { status: 400, body: { error: { code: 'invalidRequest' } } },
+          raw,
+        );
+      }
+    },
+  );
 
-  await t.test('duplicate members: the last wins, and is validated', async (t) => {
+  await t.test('duplicate members: the last one is validated', async (t) => {
     t.equal((await client.request('POST', '/chat', { raw: '{"message":"x","message":1}', key })).status, 400);
   });
 
-  await t.test('413 payloadTooLarge: over 1 MiB, 20 MiB for /chat', async (t) => {
+  await t.test('413 payloadTooLarge: over 1 MiB, or over 20 MiB for /chat', async (t) => {
     const search = await client.post('/search', { query: 'x'.repeat(1024 * 1024) }, { key });
     t.match(search, { status: 413, body: { error: { code: 'payloadTooLarge' } } });
     const chat = (size: number) => client.post('/chat', { message: 'x'.repeat(size) }, { key });
-    t.equal((await chat(1.5 * 1024 * 1024)).status, 400, 'too long a message, not too large a body');
+    t.equal(
+      (await chat(1.5 * 1024 * 1024)).status,
+      400,
+      'the message is too long, but the body is not too large',
+    );
     t.equal((await chat(20 * 1024 * 1024)).status, 413);
   });
 
-  await t.test('400: broken paths and ids', async (t) => {
+  await t.test('400 or 404: malformed paths and ids', async (t) => {
     for (const path of [
       '/keys/%zz',
       '/conversations/x',
@@ -243,7 +257,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     }
   });
 
-  await t.test('search takes everything literally', async (t) => {
+  await t.test('search treats every query as literal text', async (t) => {
     for (const query of [
       '%',
       '_',
@@ -266,7 +280,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     }
   });
 
-  await t.test('nothing of all this was charged but what was answered', async (t) => {
+  await t.test('only the successful requests were charged', async (t) => {
     t.match(await used(), { chat: 2, search: 14 });
   });
 });

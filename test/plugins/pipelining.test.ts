@@ -1,4 +1,4 @@
-// Requests sent one after the other on a connection, without waiting for the answers.
+// Several requests on one connection, sent without waiting for the responses.
 import fs from 'node:fs';
 import { connect } from 'node:net';
 import t from 'tap';
@@ -26,12 +26,12 @@ t.test('pipelined requests are answered in order', async (t) => {
     received += text;
   });
   const statuses = () => [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-  await eventually('all are answered', async () => statuses().length === 4);
+  await eventually('all four requests have a response', async () => statuses().length === 4);
   t.same(statuses(), ['200', '200', '404', '200']);
   socket.destroy();
 });
 
-t.test('files that were asked for by a connection that closed are closed', async (t) => {
+t.test('when a connection closes, the files it requested are closed', async (t) => {
   t.not(asset, '');
   const openFiles = () =>
     fs.readdirSync('/proc/self/fd').filter((fd) => {
@@ -42,16 +42,16 @@ t.test('files that were asked for by a connection that closed are closed', async
       }
     }).length;
   const socket = connect(port, '127.0.0.1');
-  // Nothing of it is read, so that every answer waits behind the first.
+  // The client reads nothing, so every response waits behind the first.
   socket.pause();
   socket.write(requestFor(`GET ${asset}`).repeat(50));
-  await eventually('the first is under way', async () => openFiles() > 0);
+  await eventually('the first file is open', async () => openFiles() > 0);
   socket.destroy();
-  await eventually('none is open', async () => openFiles() === 0);
+  await eventually('no file is open', async () => openFiles() === 0);
   t.equal(openFiles(), 0);
 });
 
-t.test('streams behind an answer that nobody reads take no slot, and none stays taken', async (t) => {
+t.test('streams queued behind an unread response take no slot, and no slot leaks', async (t) => {
   const body = JSON.stringify({ messages: [{ role: 'user', content: 'chunks=100000' }], stream: true });
   const stream = requestFor(
     'POST /api/v1/chat/completions',
@@ -64,15 +64,15 @@ t.test('streams behind an answer that nobody reads take no slot, and none stays 
   const other = connect(port, '127.0.0.1');
   other.write(stream.repeat(3));
   other.resume();
-  await eventually('one runs', async () => app.calls.taken === 1);
+  await eventually('one stream runs', async () => app.calls.taken === 1);
   t.equal(app.calls.taken, 1);
   socket.destroy();
   other.destroy();
-  await eventually('no slot is taken', async () => app.calls.taken === 0);
+  await eventually('no slot is in use', async () => app.calls.taken === 0);
   t.equal((await upstream.calls()).open, 0);
 });
 
-t.test('a connection with more than 100 waiting requests is closed', async (t) => {
+t.test('a connection with more than 100 queued requests is closed', async (t) => {
   const socket = connect(port, '127.0.0.1');
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('error', () => {}).resume();

@@ -14,7 +14,7 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
   const { key } = await client.createKey(owner);
 
   await t.test(
-    'a metered request tells of the minute and of the day, and of the tighter in three fields',
+    'a metered request reports its minute and daily limits, and the tighter one in the three RateLimit-* headers',
     async (t) => {
       const answer = await client.post('/chat', { message: 'Hello', store: false }, { key });
       t.equal(answer.status, 200);
@@ -38,7 +38,7 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
   );
 
   for (const { body, path } of [chatSurface, ...surfaces])
-    await t.test(`${path} tells the same, whole and streamed`, async (t) => {
+    await t.test(`${path} reports both limits, streaming or not`, async (t) => {
       const { cookie } = await client.signUp();
       for (const [before, stream] of [false, true].entries()) {
         const answer = await client.post(path, body('Hello', { stream }), { cookie });
@@ -51,7 +51,7 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
       }
     });
 
-  await t.test('a request that is not charged tells of the minute only', async (t) => {
+  await t.test('an uncharged request reports only the minute limit', async (t) => {
     for (const answer of [
       await client.get('/models', { key }),
       await client.post('/chat', {}, { key }),
@@ -64,7 +64,7 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
     }
   });
 
-  await t.test('a spent quota: the headers describe it alone, and when to come back', async (t) => {
+  await t.test('quotaExceeded: the headers report only the daily quota and when to retry', async (t) => {
     const messages = [{ role: 'user', content: 'Hello' }];
     const partly = await client.post('/chat/completions', { messages, n: 3 }, { key });
     t.match(limitFields(partly), { three: { limit: 3, remaining: 2 }, limits: { chat: { r: 2 } } });
@@ -82,7 +82,7 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
     t.equal(answer.headers.get('x-should-retry'), 'false');
   });
 
-  await t.test('a meter without a ceiling is not named', async (t) => {
+  await t.test('a meter without a limit is not reported', async (t) => {
     await client.put('/subscription', { plan: 'large', billing_period: 'monthly' }, { cookie });
     const answer = await client.post('/chat', { message: 'Hello', store: false }, { key });
     t.equal(answer.status, 200);
@@ -90,16 +90,19 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
     t.equal(answer.headers.get('ratelimit-limit'), '1000000');
   });
 
-  await t.test('429 apiKeyLimitReached has none of them: waiting does not help', async (t) => {
-    for (let n = 0; n < 4; n += 1) await client.createKey(owner);
-    const answer = await client.post('/keys', { name: 'Sixth', scopes: ['chat'] }, { cookie });
-    t.match(answer, { status: 429, body: { error: { code: 'apiKeyLimitReached' } } });
-    t.equal(limitFields(answer), undefined);
-    for (const name of ['retry-after', 'x-should-retry']) t.equal(answer.headers.get(name), null, name);
-  });
+  await t.test(
+    '429 apiKeyLimitReached has no rate limit headers, because waiting does not help',
+    async (t) => {
+      for (let n = 0; n < 4; n += 1) await client.createKey(owner);
+      const answer = await client.post('/keys', { name: 'Sixth', scopes: ['chat'] }, { cookie });
+      t.match(answer, { status: 429, body: { error: { code: 'apiKeyLimitReached' } } });
+      t.equal(limitFields(answer), undefined);
+      for (const name of ['retry-after', 'x-should-retry']) t.equal(answer.headers.get(name), null, name);
+    },
+  );
 });
 
-t.test('work that failed: what it gave back remains', async (t) => {
+t.test('a failed request reports the refunded quota as remaining', async (t) => {
   const service = await startTestService(t, 'postgres', plansFile(t, { chat: 3 }));
   const { app, client } = service;
   const owner = await client.signUp();
@@ -111,9 +114,9 @@ t.test('work that failed: what it gave back remains', async (t) => {
   t.match(limitFields(answer), { three: { limit: 3, remaining: 3 }, limits: { chat: { r: 3 } } });
 });
 
-// Generated from the routes that are registered, so that a new one is covered on the day it is written.
+// Generated from the registered routes, so that new routes are covered automatically.
 t.test(
-  'every operation of a key or a session: both families, whatever the answer, and documented',
+  'every authenticated operation sends and documents both families of rate limit headers, whatever the status',
   async (t) => {
     const { app, client } = await startTestService(t, 'postgres');
     const document = app.swagger() as unknown as OpenApi;
@@ -148,11 +151,11 @@ t.test(
         }
       }
     }
-    t.ok(covered > 20, `${covered} calls`);
+    t.ok(covered > 20, `${covered} requests`);
   },
 );
 
-t.test('a credential that names no account gets none', async (t) => {
+t.test('an unknown credential gets no rate limit headers', async (t) => {
   const { client } = await startTestService(t, 'postgres');
   for (const options of [{}, { key: 'nonsense' }, { cookie: 'parley_session=nonsense' }])
     for (const path of ['/usage', '/account'])

@@ -5,7 +5,7 @@ import { startTestService } from '../support/service.ts';
 
 const NOTHING_LOADS = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'";
 
-/** Sends bytes that `fetch` would not, and reads the head of the answer. */
+/** Sends raw bytes that `fetch` would refuse to send, and reads the head of the response. */
 async function raw(port: number, request: string): Promise<{ status: number; headers: Headers }> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   socket.end(request);
@@ -23,7 +23,7 @@ const { client, port } = service;
 const owner = await client.signUp();
 const { key } = await client.createKey(owner);
 
-t.test('every answer of the API is kept by no cache, may load nothing, and tells no software', async (t) => {
+t.test('no API response may be cached, load resources, or reveal the software', async (t) => {
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
   const answers: [number, { status: number; headers: Headers }][] = [
     [200, await client.get('/plans')],
@@ -41,7 +41,7 @@ t.test('every answer of the API is kept by no cache, may load nothing, and tells
       415,
       await client.request('POST', '/chat', { raw: 'a=1', key, headers: { 'content-type': 'text/plain' } }),
     ],
-    // What the router and Node's parser refuse.
+    // Refused by the router and by Node's HTTP parser.
     [400, await raw(port, get('/api/v1/%E0%A4%A'))],
     [400, await raw(port, 'GET /api/v1/usage HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n')],
     [400, await raw(port, 'nonsense\r\n\r\n')],
@@ -63,24 +63,27 @@ t.test('every answer of the API is kept by no cache, may load nothing, and tells
   }
 });
 
-t.test('answers that are not of the API, too, and pages send one policy, their own', async (t) => {
-  for (const path of ['//healthz', '//readyz', '//openapi.json', '//nothing']) {
-    const { headers } = await client.get(path);
-    t.equal(headers.get('content-security-policy'), NOTHING_LOADS, path);
-    t.equal(headers.get('x-content-type-options'), 'nosniff', path);
-    t.equal(headers.get('x-frame-options'), 'DENY', path);
-    t.equal(headers.get('cross-origin-resource-policy'), 'same-origin', path);
-  }
-  for (const path of ['//', '//docs/guides', '//docs/guides/keys', '//docs/errors/notFound']) {
-    const { headers } = await client.get(path);
-    const policy = headers.get('content-security-policy') ?? '';
-    t.match(policy, /style-src 'self'/, path);
-    t.match(headers.get('permissions-policy'), /camera=\(\), .*clipboard-write=\(self\)$/, path);
-    t.notMatch(policy, /unsafe|,/, path);
-  }
-});
+t.test(
+  "responses outside the API have the same headers, and each page sends only the pages' own policy",
+  async (t) => {
+    for (const path of ['//healthz', '//readyz', '//openapi.json', '//nothing']) {
+      const { headers } = await client.get(path);
+      t.equal(headers.get('content-security-policy'), NOTHING_LOADS, path);
+      t.equal(headers.get('x-content-type-options'), 'nosniff', path);
+      t.equal(headers.get('x-frame-options'), 'DENY', path);
+      t.equal(headers.get('cross-origin-resource-policy'), 'same-origin', path);
+    }
+    for (const path of ['//', '//docs/guides', '//docs/guides/keys', '//docs/errors/notFound']) {
+      const { headers } = await client.get(path);
+      const policy = headers.get('content-security-policy') ?? '';
+      t.match(policy, /style-src 'self'/, path);
+      t.match(headers.get('permissions-policy'), /camera=\(\), .*clipboard-write=\(self\)$/, path);
+      t.notMatch(policy, /unsafe|,/, path);
+    }
+  },
+);
 
-t.test('Strict-Transport-Security where PUBLIC_URL is https, and only there', async (t) => {
+t.test('Strict-Transport-Security is sent only if PUBLIC_URL is https', async (t) => {
   const { client } = await startTestService(t, 'postgres', { PUBLIC_URL: 'https://chat.example.com' });
   for (const path of ['/plans', '/nothing', '//'])
     t.equal((await client.get(path)).headers.get('strict-transport-security'), 'max-age=31536000', path);

@@ -16,7 +16,7 @@ const attributesOf = (answer: { headers: Headers }) =>
   (answer.headers.getSetCookie()[0] ?? '').split('; ').slice(1);
 
 t.test(
-  'the cookie is HttpOnly, SameSite=Strict, for all paths, of this host alone, for 30 days',
+  'the session cookie is HttpOnly, SameSite=Strict, valid for all paths, host-only, and lasts 30 days',
   async (t) => {
     const answer = await client.post('/auth/login', { email, password });
     t.match(cookieOf(answer), /^parley_session=./);
@@ -33,7 +33,7 @@ t.test(
 );
 
 t.test(
-  'with an https PUBLIC_URL the cookie is __Host- and Secure, though the proxy speaks http and is not trusted',
+  'with an https PUBLIC_URL, the cookie is __Host- and Secure, even behind an untrusted proxy that uses http',
   async (t) => {
     const { client } = await startReplica(t, service, {
       PUBLIC_URL: 'https://chat.example.com',
@@ -50,7 +50,7 @@ t.test(
     t.equal(
       (await client.get('/account', { cookie: cookie.replace('__Host-', '') })).status,
       401,
-      'without the prefix it is no session',
+      'without the prefix, the cookie is not accepted',
     );
 
     const cleared = await client.request('POST', '/auth/logout', { cookie });
@@ -58,31 +58,31 @@ t.test(
     t.strictSame(
       lasting(attributesOf(cleared)),
       lasting(attributesOf(answer)),
-      'browsers clear it with its attributes only',
+      'browsers clear a cookie only if its attributes match',
     );
   },
 );
 
 t.test(
-  'the device cookie is HttpOnly, SameSite=Strict, of this host alone, for 400 days; __Host- and Secure on https',
+  'the device cookie is HttpOnly, SameSite=Strict, host-only, and lasts 400 days; on https, __Host- and Secure',
   async (t) => {
     const attributesOfDevice = (answer: { headers: Headers }, name: string) => {
       const cookie = answer.headers.getSetCookie().find((one) => one.startsWith(`${name}=`)) ?? '';
       return cookie.split('; ').slice(1).sort();
     };
     const answer = await client.post('/auth/login', { email, password });
-    t.match(answer.headers.getSetCookie()[0], /^parley_session=/, 'the session comes first');
+    t.match(answer.headers.getSetCookie()[0], /^parley_session=/, 'the session cookie is first');
     const attributes = ['HttpOnly', `Max-Age=${400 * 86_400}`, 'Path=/', 'SameSite=Strict'];
     t.strictSame(attributesOfDevice(answer, 'parley_device'), attributes);
     const overHttps = await startReplica(t, service, { PUBLIC_URL: 'https://chat.example.com' });
     const secure = await overHttps.client.post('/auth/login', { email, password });
     t.strictSame(attributesOfDevice(secure, '__Host-parley_device'), [...attributes, 'Secure']);
     const failed = await client.post('/auth/login', { email, password: 'wrong password' });
-    t.strictSame(failed.headers.getSetCookie(), [], 'not for whoever fails');
+    t.strictSame(failed.headers.getSetCookie(), [], 'a failed sign-in sets no cookie');
   },
 );
 
-t.test('SESSION_SECRET as a list: the first signs, all verify, for sessions and known devices', async (t) => {
+t.test('SESSION_SECRET as a list: the first signs and all verify session and device cookies', async (t) => {
   const [old, fresh] = [
     'the old secret, 32 characters long,'.replaceAll(',', '.'),
     'the new secret. 32 characters long.',
@@ -102,13 +102,13 @@ t.test('SESSION_SECRET as a list: the first signs, all verify, for sessions and 
   t.equal(
     device?.nonce,
     parseDevice(cookiesOf(answer, 'parley_device').split('=')[1])?.nonce,
-    'the device is the same',
+    'the device is recognized',
   );
-  t.equal(device?.marks.length, 1, 'and its mark is renewed');
+  t.equal(device?.marks.length, 1, 'its mark is renewed');
 });
 
 t.test(
-  'a cookie that is tampered with, foreign, empty or malformed is none, on session and caller endpoints',
+  'a forged, unknown, empty, or malformed cookie counts as no cookie on session and caller endpoints',
   async (t) => {
     const { cookie, email } = await client.signUp();
     const [id = '', signature = ''] = cookie.slice('parley_session='.length).split('.');
@@ -133,7 +133,7 @@ t.test(
       const bad = `parley_session=${value}`;
       const onSession = await client.get('/account', { cookie: bad });
       t.match(onSession, { status: 401, body: { error: { code: 'sessionRequired' } } }, bad);
-      t.strictSame(onSession.headers.getSetCookie(), [], 'and nothing is set or cleared');
+      t.strictSame(onSession.headers.getSetCookie(), [], 'no cookie is set or cleared');
       t.match(
         await client.get('/usage', { cookie: bad }),
         { status: 401, body: { error: { code: 'missingCredentials' } } },
@@ -142,14 +142,14 @@ t.test(
       t.equal(
         cookieOf(await client.post('/auth/login', { email, password }, { cookie: bad })).length,
         cookie.length,
-        'signing in works',
+        'sign-in still works',
       );
     }
     t.equal((await client.get('/account', { cookie: '=; ;;parley_session' })).status, 401);
   },
 );
 
-t.test('only a digest of the id is stored', async (t) => {
+t.test('only a digest of the session id is stored', async (t) => {
   const { accountId, cookie } = await client.signUp();
   const [secret = ''] = cookie.slice('parley_session='.length).split('.');
   const rows = await rowsOf<{ row: string }>(
@@ -161,21 +161,24 @@ t.test('only a digest of the id is stored', async (t) => {
   t.notMatch(rows[0]?.row, Buffer.from(secret).toString('hex'));
 });
 
-t.test('a Bearer request never touches the session store, whatever cookie it carries', async (t) => {
-  const { client, database } = await startTestService(t, 'postgres');
-  const owner = await client.signUp();
-  const { key } = await client.createKey(owner);
-  await database.db.execute(sql`alter table sessions rename to sessions_out_of_reach`);
-  t.equal((await client.get('/usage', { key, cookie: owner.cookie })).status, 200);
-  t.equal(
-    (await client.get('/usage', { cookie: owner.cookie })).status,
-    500,
-    'which a session cannot do without',
-  );
-});
+t.test(
+  'a request with a Bearer token never reads the session store, even if it carries a session cookie',
+  async (t) => {
+    const { client, database } = await startTestService(t, 'postgres');
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    await database.db.execute(sql`alter table sessions rename to sessions_out_of_reach`);
+    t.equal((await client.get('/usage', { key, cookie: owner.cookie })).status, 200);
+    t.equal(
+      (await client.get('/usage', { cookie: owner.cookie })).status,
+      500,
+      'a request with a session cookie needs the session store',
+    );
+  },
+);
 
 t.test(
-  '503 serviceUnavailable with Retry-After while the database is away: nobody is signed out',
+  '503 serviceUnavailable with Retry-After while the database is down: nobody is signed out',
   async (t) => {
     const postgres = await startPostgres();
     t.teardown(() => postgres.drop());

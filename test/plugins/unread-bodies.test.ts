@@ -1,18 +1,18 @@
-// Bodies that are refused before they arrived: what is left of them costs little, and the client gets its answer.
+// Bodies that are refused before they have arrived: discarding the rest is cheap, and the client gets its response.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { startTestService } from '../support/service.ts';
 
 const MIB = 2 ** 20;
-/** In MiB: dropping it takes three of the five seconds that a client has. */
+/** In MiB. Discarding it takes three of the five seconds that a client has. */
 const MOST = 160;
-/** In MiB: more than the system's buffers hold on both sides. */
+/** In MiB. More than the system's buffers hold on both sides. */
 const BUFFERED = 64;
 
 const { port } = await startTestService(t, 'postgres');
 
-/** Announces a body that is refused because of its length, and waits for the answer. */
+/** Announces a body that is refused because of its length, and waits for the response. */
 async function refused(length: number): Promise<{ socket: Socket; answer: string }> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
@@ -39,10 +39,10 @@ t.test('the rest of a refused body is read at no more than 50 MiB/s', async (t) 
   t.ok(seconds > (sent - BUFFERED) / 50, `${sent} MiB in ${seconds} s`);
 });
 
-t.test('of more than 100 clients that go on sending, the first are closed', async (t) => {
+t.test('if more than 100 refused clients keep sending, the oldest connections are closed', async (t) => {
   const startedAt = performance.now();
   const open: Socket[] = [];
-  // A connection that the service has closed fails at the next write.
+  // A write to a connection that the service has closed fails.
   const sending = setInterval(() => {
     for (const socket of open) if (!socket.destroyed) socket.write(Buffer.alloc(100));
   }, 50);
@@ -57,7 +57,7 @@ t.test('of more than 100 clients that go on sending, the first are closed', asyn
   });
   await Promise.all(closed);
   const seconds = (performance.now() - startedAt) / 1000;
-  t.ok(seconds < 5, `before their time was up: ${seconds} s`);
+  t.ok(seconds < 5, `closed before their five seconds were up: ${seconds} s`);
   t.notOk(open[60]?.destroyed, 'the others stay open');
   for (const socket of open) socket.destroy();
 });
