@@ -1,4 +1,4 @@
-// Reliability test 68: a key with allowed origins is public. Whoever copies it finds out about nobody else's conversations.
+// Reliability test 68: a key with allowed origins is public. A copy of it must not reveal conversations of others.
 import t from 'tap';
 import type { OpenApi } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
@@ -13,7 +13,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   const { conversation_id: id } = begun.body;
 
   await t.test(
-    '68 GET /conversations 403 listingNotAllowed: a key with origins, whatever the Origin',
+    '68 GET /conversations: 403 listingNotAllowed for a key with allowed origins, whatever the Origin',
     async (t) => {
       const refused = { status: 403, body: { error: { code: 'listingNotAllowed' } } };
       for (const options of [{}, from(PAGE), from(client.origin)]) {
@@ -26,22 +26,25 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
       });
       t.equal(head.status, 403);
       const readable = await client.get('/conversations', { key, ...from(PAGE) });
-      t.equal(readable.headers.get('access-control-allow-origin'), PAGE, 'the page can read why');
+      t.equal(readable.headers.get('access-control-allow-origin'), PAGE, 'the page can read the error');
       const foreign = await client.get('/conversations', { key, ...from('https://evil.example') });
       t.match(foreign, { status: 403, body: { error: { code: 'originNotAllowed' } } });
     },
   );
 
-  await t.test('68 it reads, continues and deletes a conversation by its id', async (t) => {
-    t.equal((await client.get(`/conversations/${id}`, { key })).body.messages.length, 2);
-    const next = await client.post('/chat', { message: 'And?', conversation_id: id }, { key });
-    t.equal(next.body.conversation_id, id);
-    const unknown = '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f';
-    t.equal((await client.get(`/conversations/${unknown}`, { key })).status, 404);
-    t.equal((await client.delete(`/conversations/${unknown}`, { key })).status, 404);
-  });
+  await t.test(
+    '68 a key with allowed origins reads, continues, and deletes a conversation by its id',
+    async (t) => {
+      t.equal((await client.get(`/conversations/${id}`, { key })).body.messages.length, 2);
+      const next = await client.post('/chat', { message: 'And?', conversation_id: id }, { key });
+      t.equal(next.body.conversation_id, id);
+      const unknown = '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f';
+      t.equal((await client.get(`/conversations/${unknown}`, { key })).status, 404);
+      t.equal((await client.delete(`/conversations/${unknown}`, { key })).status, 404);
+    },
+  );
 
-  await t.test('68 nothing else that a key may call pages through what was created', async (t) => {
+  await t.test('68 GET /conversations is the only paginated list that a key may call', async (t) => {
     const document = app.swagger() as unknown as OpenApi;
     const lists = Object.entries(document.paths).flatMap(([path, { get }]) => {
       const { parameters = [], security } = (get ?? {}) as { parameters?: object[]; security?: object[] };
@@ -52,7 +55,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   });
 
   await t.test(
-    '68 the change of the list counts at once: without origins a key lists its own again',
+    '68 a change of allowed origins takes effect immediately: without origins, the key may list conversations again',
     async (t) => {
       const change = (origins: string[]) =>
         client.patch(`/keys/${keyId}`, { allowed_origins: origins }, { cookie: owner.cookie });

@@ -1,4 +1,4 @@
-// Three processes over one Postgres never pass a ceiling together: reliability tests 23, 24, 25 and 28.
+// Three processes that share one Postgres never exceed a limit together: reliability tests 23, 24, 25, and 28.
 import postgres from 'postgres';
 import t from 'tap';
 import { type Caller, History } from '../support/history.ts';
@@ -28,7 +28,7 @@ const { client, databaseUrl, replicas } = await startCluster(t, {
   env: { ...plansFile(t, { chat: CEILING }), CHAT_URL: upstream.url },
 });
 
-// A slow disk: between the judgement of a charge and its commit there is time for the other replicas to judge.
+// Simulates a slow disk: the other replicas have time to decide between the decision about a charge and its commit.
 const slow = postgres(databaseUrl, { max: 1, onnotice: () => {} });
 await slow.unsafe(`
   create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.03); return null; end $$;
@@ -36,7 +36,7 @@ await slow.unsafe(`
 await slow.end();
 
 t.test(
-  '23: of 600 requests released together over three replicas, keys and the web, the ceiling is served',
+  '23: of 600 concurrent requests across three replicas, keys, and the web, exactly the quota is served',
   async (t) => {
     const { callers, cookie } = await callersOf(client);
     const history = new History();
@@ -47,8 +47,11 @@ t.test(
     );
     t.same(history.summary(), { 200: CEILING, quotaExceeded: 600 - CEILING });
     const wasted = (await upstream.calls()).chat - CEILING;
-    // Far from the ceiling, a replica does not ask the ledger first. It risks a sixteenth of what is left.
-    t.ok(wasted <= 3 * Math.floor(CEILING / 16), `the engine was called for these, and for ${wasted} others`);
+    // Far from the limit, a replica calls the engine before the ledger admits, for up to 1/16 of the remaining quota.
+    t.ok(
+      wasted <= 3 * Math.floor(CEILING / 16),
+      `the engine was called for ${wasted} requests beyond the quota`,
+    );
     t.match(await history.check(databaseUrl, { ceiling: CEILING }), {
       faults: [],
       delivered: CEILING,
@@ -70,7 +73,7 @@ t.test(
   },
 );
 
-t.test('24: the first requests of the day, raced on ten fresh accounts, are all counted', async (t) => {
+t.test('24: concurrent first requests of the day on ten new accounts are all counted', async (t) => {
   const owners: Caller[] = [];
   for (let n = 0; n < 10; n += 1) owners.push(await client.signUp());
   const history = new History();
@@ -88,7 +91,7 @@ t.test('24: the first requests of the day, raced on ten fresh accounts, are all 
     t.equal(history.delivered().filter((one) => one.accountId === accountId).length, CEILING);
 });
 
-t.test('25: while the plan changes under load, no charge passes the ceiling in force', async (t) => {
+t.test('25: while the plan changes under load, no charge exceeds the limit in force', async (t) => {
   const { accountId, callers } = await callersOf(client);
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
@@ -112,14 +115,14 @@ t.test('25: while the plan changes under load, no charge passes the ceiling in f
   await change('large');
   const first = send(400);
   while ((await used()) < 80);
-  // The commit of the lower plan: what is admitted from here on meets its ceiling.
+  // From this commit on, the limit of the lower plan applies to every admission.
   await change('small');
   const after = performance.now();
   await first;
   const lowered = await used();
-  t.ok(lowered >= 80, 'lowering never lowers what was used');
+  t.ok(lowered >= 80, 'a lower limit does not reduce recorded usage');
   await send(60);
-  t.equal(await used(), lowered, 'beyond the lowered ceiling nothing is admitted');
+  t.equal(await used(), lowered, 'nothing is admitted beyond the lowered limit');
   const late = history.seen.filter(({ sentAt, status }) => sentAt > after && status === 200);
   t.same(late, []);
   await change('large');
@@ -128,12 +131,12 @@ t.test('25: while the plan changes under load, no charge passes the ceiling in f
   t.same(
     readings,
     readings.toSorted((one, other) => one - other),
-    'what was used never went down',
+    'recorded usage never decreases',
   );
   t.match(await history.check(databaseUrl), { faults: [], delivered: lowered + 30, final: lowered + 30 });
 });
 
-t.test('25: one account locked and one deleted in a hundred harm only themselves', async (t) => {
+t.test('25: of a hundred accounts, a locked one and a deleted one do not affect the others', async (t) => {
   const owners: Caller[] = [];
   for (let n = 0; n < 20; n += 1)
     owners.push(...(await Promise.all(Array.from({ length: 5 }, () => client.signUp()))));
@@ -142,7 +145,7 @@ t.test('25: one account locked and one deleted in a hundred harm only themselves
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   await history.chat(client.origin, locked);
-  // Everybody's requests in the same batches as those of the one that is locked.
+  // Batches the requests of all accounts with those of the locked account.
   const senders = [gone, ...others].flatMap((owner, n) => (n % 5 === 4 ? [owner, locked] : [owner]));
   const seen = await sql.begin(async (tx) => {
     await tx`select from usage_counters where account_id = ${locked.accountId} for update`;
@@ -156,8 +159,8 @@ t.test('25: one account locked and one deleted in a hundred harm only themselves
   );
   const times = took.map(({ endedAt, sentAt }) => Math.round(endedAt - sentAt)).sort((a, b) => a - b);
   const [median = 0, slowest = 0] = [times[Math.floor(times.length / 2)], times.at(-1)];
-  // Whoever waits for the locked account waits for two seconds.
-  t.ok(median < 2000 && slowest < 20_000, `half of them took up to ${median} ms, the slowest ${slowest} ms`);
+  // A request that waits for the locked account waits for two seconds.
+  t.ok(median < 2000 && slowest < 20_000, `median ${median} ms, slowest ${slowest} ms`);
   for (const { accountId, code, headers, status } of seen) {
     if (accountId === locked.accountId) {
       t.match({ code, status }, { status: 503, code: 'serviceUnavailable' });
@@ -167,33 +170,30 @@ t.test('25: one account locked and one deleted in a hundred harm only themselves
   t.match(await history.check(databaseUrl, { ceiling: CEILING }), { faults: [], delivered: 99 });
 });
 
-t.test(
-  '28: replicas whose clocks and time zones differ agree on the day, which is the database’s',
-  async (t) => {
-    const { client, databaseUrl, replicas } = await startCluster(t, {
-      count: 3,
-      env: plansFile(t, { chat: CEILING }),
-      envs: [
-        { CLOCK_SKEW_MS: '5000', TZ: 'Asia/Tokyo' },
-        { CLOCK_SKEW_MS: '-5000', TZ: 'America/New_York' },
-        {},
-      ],
-    });
-    const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-    t.teardown(() => sql.end());
-    // Two seconds after midnight by the database: one replica is still in yesterday, by its own clock.
-    await sql.unsafe(`create or replace function ledger_now() returns timestamptz language sql volatile as
+t.test('28: replicas with different clocks and time zones all use the day of the database', async (t) => {
+  const { client, databaseUrl, replicas } = await startCluster(t, {
+    count: 3,
+    env: plansFile(t, { chat: CEILING }),
+    envs: [
+      { CLOCK_SKEW_MS: '5000', TZ: 'Asia/Tokyo' },
+      { CLOCK_SKEW_MS: '-5000', TZ: 'America/New_York' },
+      {},
+    ],
+  });
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  // Two seconds after midnight by the database clock. By its own clock, one replica is still in the previous day.
+  await sql.unsafe(`create or replace function ledger_now() returns timestamptz language sql volatile as
     $$ select date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' + interval '1 day 2 seconds' $$`);
-    const [today] = await sql<{ day: string }[]>`select ledger_day(ledger_now())::text as day`;
-    const { callers } = await callersOf(client);
-    const history = new History();
-    await Promise.all(
-      Array.from({ length: 200 }, (_, n) =>
-        history.chat(replicas[n % 3]?.origin as string, callers[n % callers.length] as Caller),
-      ),
-    );
-    t.match(await history.check(databaseUrl, { ceiling: CEILING }), { faults: [], delivered: CEILING });
-    t.same(await sql`select distinct day::text from requests`, [{ day: today?.day }]);
-    for (const { headers } of history.seen) t.equal(headers?.get('ratelimit-reset'), '86398');
-  },
-);
+  const [today] = await sql<{ day: string }[]>`select ledger_day(ledger_now())::text as day`;
+  const { callers } = await callersOf(client);
+  const history = new History();
+  await Promise.all(
+    Array.from({ length: 200 }, (_, n) =>
+      history.chat(replicas[n % 3]?.origin as string, callers[n % callers.length] as Caller),
+    ),
+  );
+  t.match(await history.check(databaseUrl, { ceiling: CEILING }), { faults: [], delivered: CEILING });
+  t.same(await sql`select distinct day::text from requests`, [{ day: today?.day }]);
+  for (const { headers } of history.seen) t.equal(headers?.get('ratelimit-reset'), '86398');
+});

@@ -1,4 +1,4 @@
-// What an outage of the database, or of the way to it, does to charges: reliability tests 32, 33 and 35.
+// Charges during an outage of the database or of the connection to it: reliability tests 32, 33, and 35.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { alternating, type Caller, History, load } from '../support/history.ts';
@@ -28,7 +28,7 @@ const callersOf = async (client: Client): Promise<Caller[]> => {
   return [...keys.map(({ key }) => ({ accountId, key })), { accountId, cookie }];
 };
 
-/** One process whose way to a Postgres of its own leads through a proxy. */
+/** One process that connects to a dedicated Postgres through a proxy. */
 async function start(t: Test): Promise<Setting> {
   const server = await startPostgres({ durable: true });
   t.teardown(() => server.drop());
@@ -44,21 +44,21 @@ async function start(t: Test): Promise<Setting> {
   return { ...cluster, upstream, server, proxy, url: server.url(), callers: await callersOf(cluster.client) };
 }
 
-t.test('a connection cut or lost', async (t) => {
+t.test('a dropped or hanging connection', async (t) => {
   const { client, proxy, replicas, upstream, url } = await start(t);
   const origin = client.origin;
   const [replica] = replicas;
 
   for (const [marker, what] of [
     ['ledger_admit', 'admission'],
-    ['ledger_settle', 'finalisation'],
+    ['ledger_settle', 'settlement'],
   ] as const) {
     await t.test(
-      `35: the connection cut between COMMIT of an ${what} and its answer: charged once`,
+      `35: a connection that drops between the COMMIT of a batch and its result charges once (${what})`,
       async (t) => {
         const history = new History();
         const callers = alternating(await callersOf(client));
-        // Statements are prepared by name before they can be recognised.
+        // The proxy recognizes statements only after they have been prepared by name.
         await Promise.all(
           callers.flatMap((caller) => Array.from({ length: 8 }, () => history.chat(origin, caller))),
         );
@@ -69,7 +69,7 @@ t.test('a connection cut or lost', async (t) => {
           t.equal(proxy.cuts, before + 1);
           t.ok(
             seen.every(({ status }) => status === 200),
-            'the batch is sent again, and served',
+            'the batch is retried and the requests are served',
           );
           t.ok(Math.max(...seen.map(({ endedAt, sentAt }) => endedAt - sentAt)) < 20_000);
         }
@@ -79,38 +79,44 @@ t.test('a connection cut or lost', async (t) => {
     );
   }
 
-  await t.test('35: the same again and again until the request fails: nothing is charged', async (t) => {
-    const history = new History();
-    const [caller] = (await callersOf(client)) as [Caller];
-    proxy.cutAnswerTo('ledger_admit', 1000);
-    const seen = await history.chat(origin, { ...caller, sendsIdempotencyKeys: true });
-    proxy.cutAnswerTo('ledger_admit', 0);
-    t.match(seen, { status: 503, code: 'serviceUnavailable' });
-    t.equal(seen.headers?.get('retry-after'), '1');
-    await settled(url, 5000);
-    t.match(await history.chat(origin, caller), { status: 200 });
-    t.same((await history.check(url)).faults, []);
-  });
+  await t.test(
+    '35: if the connection keeps dropping until the request fails, nothing is charged',
+    async (t) => {
+      const history = new History();
+      const [caller] = (await callersOf(client)) as [Caller];
+      proxy.cutAnswerTo('ledger_admit', 1000);
+      const seen = await history.chat(origin, { ...caller, sendsIdempotencyKeys: true });
+      proxy.cutAnswerTo('ledger_admit', 0);
+      t.match(seen, { status: 503, code: 'serviceUnavailable' });
+      t.equal(seen.headers?.get('retry-after'), '1');
+      await settled(url, 5000);
+      t.match(await history.chat(origin, caller), { status: 200 });
+      t.same((await history.check(url)).faults, []);
+    },
+  );
 
-  await t.test('33: without a database nothing is served, at once, and no engine is called', async (t) => {
-    const history = new History();
-    const callers = await callersOf(client);
-    proxy.refuse();
-    const before = (await upstream.calls()).chat;
-    const seen = await Promise.all(callers.map((caller) => history.chat(origin, caller)));
-    for (const one of seen) {
-      t.match(one, { status: 503, code: 'serviceUnavailable' });
-      t.ok(Number(one.headers?.get('retry-after')) >= 1);
-      t.ok(one.endedAt - one.sentAt < 25_000, `answered after ${Math.round(one.endedAt - one.sentAt)} ms`);
-    }
-    t.equal((await upstream.calls()).chat, before);
-    proxy.accept();
-    await recovered(t, history, origin, callers[0] as Caller, 5000);
-    t.same((await history.check(url)).faults, []);
-    t.ok(replica?.isRunning);
-  });
+  await t.test(
+    '33: without a database, requests get 503 in bounded time, and no engine is called',
+    async (t) => {
+      const history = new History();
+      const callers = await callersOf(client);
+      proxy.refuse();
+      const before = (await upstream.calls()).chat;
+      const seen = await Promise.all(callers.map((caller) => history.chat(origin, caller)));
+      for (const one of seen) {
+        t.match(one, { status: 503, code: 'serviceUnavailable' });
+        t.ok(Number(one.headers?.get('retry-after')) >= 1);
+        t.ok(one.endedAt - one.sentAt < 25_000, `response after ${Math.round(one.endedAt - one.sentAt)} ms`);
+      }
+      t.equal((await upstream.calls()).chat, before);
+      proxy.accept();
+      await recovered(t, history, origin, callers[0] as Caller, 5000);
+      t.same((await history.check(url)).faults, []);
+      t.ok(replica?.isRunning);
+    },
+  );
 
-  await t.test('33: a database that hangs is answered 503 in bounded time', async (t) => {
+  await t.test('33: while the database hangs, requests get 503 in bounded time', async (t) => {
     const history = new History();
     const callers = await callersOf(client);
     proxy.blackHole(true);
@@ -118,7 +124,7 @@ t.test('a connection cut or lost', async (t) => {
     proxy.blackHole(false);
     for (const one of seen) {
       t.match(one, { status: 503, code: 'serviceUnavailable' });
-      t.ok(one.endedAt - one.sentAt < 25_000, `answered after ${Math.round(one.endedAt - one.sentAt)} ms`);
+      t.ok(one.endedAt - one.sentAt < 25_000, `response after ${Math.round(one.endedAt - one.sentAt)} ms`);
     }
     await recovered(t, history, origin, callers[0] as Caller, 5000);
     await settled(url, 8000);
@@ -127,14 +133,14 @@ t.test('a connection cut or lost', async (t) => {
 });
 
 t.test(
-  '32: Postgres restarted under load: 503 with Retry-After, then served again, and nothing lost',
+  '32: when Postgres restarts under load, requests get 503 with Retry-After, and then are served again without losses',
   async (t) => {
     const { client, replicas, server, url, ...setting } = await start(t);
     const callers = alternating(setting.callers);
     const history = new History();
     const failures = () => history.seen.filter(({ status }) => status !== 200);
     let isOver = false;
-    // Also where it fails on the way: the load must not go on for ever.
+    // Stops the load even if the test fails early.
     t.teardown(() => {
       isOver = true;
     });
@@ -149,7 +155,7 @@ t.test(
       const failed = failures().length;
       if (end === 'kill') await server.kill();
       else await server.stop();
-      // The ledger's writes are repeated for seconds: a short outage might fail no request.
+      // The ledger retries its writes for seconds, so a short outage might not fail any request.
       await until(t, 'a request fails', 25_000, async () => failures().length > failed);
       await server.restart();
       const from = performance.now();
@@ -168,10 +174,10 @@ t.test(
     );
     t.ok(
       failures().every(({ headers }) => Number(headers?.get('retry-after')) >= 1),
-      'with Retry-After',
+      'every failure has Retry-After',
     );
     t.same((await history.check(url)).faults, []);
-    t.ok(replicas[0]?.isRunning, 'the process lives');
+    t.ok(replicas[0]?.isRunning, 'the process is still running');
     t.notMatch(replicas[0]?.log, /rejected a ledger batch/);
   },
 );

@@ -1,4 +1,4 @@
-// Reliability test 31, as far as one process goes: the very process that production runs, and a real SIGTERM.
+// Reliability test 31 for one process: the program that production runs, and a real SIGTERM.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -15,7 +15,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Starts the service as a process of its own, and signs an account up. */
+/** Starts the service as a separate process, and creates an account. */
 async function startProcess(t: Test, kind: DatabaseKind, drainSeconds: number) {
   const database = await freshDatabase(kind);
   const child = spawn(...nodeWithoutTap(builtProgram('main')), {
@@ -49,55 +49,62 @@ async function startProcess(t: Test, kind: DatabaseKind, drainSeconds: number) {
 }
 
 for (const kind of databaseKinds) {
-  t.test(`${kind}: SIGTERM lets a stream finish, accepts nothing more, and exits 0`, async (t) => {
-    await upstream.configure({ chunks: 20, chunkIntervalMs: 50 });
-    const { child, client, ended, key, lines, port } = await startProcess(t, kind, 20);
-    const stream = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
-    await stream.next();
-    // As a browser does in advance.
-    const unused = connect(port, '127.0.0.1');
-    unused.on('error', () => {});
-    await once(unused, 'connect');
-    child.kill('SIGTERM');
-    const events = await stream.rest();
-    t.equal(events.at(-1)?.event, 'done');
-    const [code] = await ended;
-    t.equal(code, 0);
-    await t.rejects(fetch(`${client.origin}/healthz`));
-    t.ok(
-      lines.some((line) => line.includes('request completed') && line.includes('"statusCode":200')),
-      'the log has the line of the stream',
-    );
-  });
+  t.test(
+    `${kind}: on SIGTERM, the service finishes its stream, accepts no new connections, and exits with 0`,
+    async (t) => {
+      await upstream.configure({ chunks: 20, chunkIntervalMs: 50 });
+      const { child, client, ended, key, lines, port } = await startProcess(t, kind, 20);
+      const stream = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
+      await stream.next();
+      // Browsers open connections in advance.
+      const unused = connect(port, '127.0.0.1');
+      unused.on('error', () => {});
+      await once(unused, 'connect');
+      child.kill('SIGTERM');
+      const events = await stream.rest();
+      t.equal(events.at(-1)?.event, 'done');
+      const [code] = await ended;
+      t.equal(code, 0);
+      await t.rejects(fetch(`${client.origin}/healthz`));
+      t.ok(
+        lines.some((line) => line.includes('request completed') && line.includes('"statusCode":200')),
+        'the stream is logged as completed',
+      );
+    },
+  );
 
-  t.test(`${kind}: what is not done when the time is up ends with an error, and is recorded`, async (t) => {
-    await upstream.configure({ chunks: 100_000, chunkIntervalMs: 50 });
-    const { child, client, ended, key } = await startProcess(t, kind, 1);
-    const body = { message: 'Hi', stream: true };
-    const stream = await openStream(client, '/chat', body, { key });
-    await stream.next();
-    await upstream.configure({ headersDelayMs: 60_000 });
-    const waiting = [true, false].map((isStream) =>
-      client.post('/chat', { ...body, stream: isStream }, { key }),
-    );
-    const { chat } = await upstream.calls();
-    while ((await upstream.calls()).chat < chat + 1) await new Promise((resolve) => setTimeout(resolve, 20));
-    const startedAt = performance.now();
-    child.kill('SIGTERM');
-    const events = await stream.rest();
-    t.match(events.at(-1), {
-      event: 'error',
-      data: { error: { code: 'serviceUnavailable', message: /remains charged/ } },
-    });
-    for (const answer of await Promise.all(waiting))
-      t.match(answer, { status: 503, body: { error: { code: 'serviceUnavailable' } } });
-    const [code] = await ended;
-    t.equal(code, 0);
-    t.ok(performance.now() - startedAt < 30_000);
-  });
+  t.test(
+    `${kind}: requests that are still in flight when the drain time is up end with an error`,
+    async (t) => {
+      await upstream.configure({ chunks: 100_000, chunkIntervalMs: 50 });
+      const { child, client, ended, key } = await startProcess(t, kind, 1);
+      const body = { message: 'Hi', stream: true };
+      const stream = await openStream(client, '/chat', body, { key });
+      await stream.next();
+      await upstream.configure({ headersDelayMs: 60_000 });
+      const waiting = [true, false].map((isStream) =>
+        client.post('/chat', { ...body, stream: isStream }, { key }),
+      );
+      const { chat } = await upstream.calls();
+      while ((await upstream.calls()).chat < chat + 1)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      const startedAt = performance.now();
+      child.kill('SIGTERM');
+      const events = await stream.rest();
+      t.match(events.at(-1), {
+        event: 'error',
+        data: { error: { code: 'serviceUnavailable', message: /remains charged/ } },
+      });
+      for (const answer of await Promise.all(waiting))
+        t.match(answer, { status: 503, body: { error: { code: 'serviceUnavailable' } } });
+      const [code] = await ended;
+      t.equal(code, 0);
+      t.ok(performance.now() - startedAt < 30_000);
+    },
+  );
 }
 
-t.test('a service that stops does not wait for connections that are idle or were never used', async (t) => {
+t.test('shutdown does not wait for idle or unused connections', async (t) => {
   const service = await startTestService(t, 'embedded');
   await service.client.get('/plans');
   const unused = connect(service.port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// Reliability test 21: CORS alone does not stop execution, so a foreign page is refused before anything is done for it.
+// Reliability test 21: CORS alone does not prevent execution, so a foreign page is refused before any work is done.
 import t from 'tap';
 import { corsHeaders, FOREIGN, from, PAGE, pageCalls, pageKey, variesByOrigin } from '../support/cors.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -14,45 +14,54 @@ const upstreams = {
 };
 
 onEachDatabase(t, { ...upstreams, ...plansFile(t) }, async (t, { client }) => {
-  await t.test('21: a foreign origin is refused before scope, requests, quota and engine', async (t) => {
-    const { key, owner } = await pageKey(client);
-    await upstream.reset();
-    const remaining = async () => {
-      const { body, headers } = await client.get('/usage', { key });
-      return { used: body.used, remaining: Number(headers.get('ratelimit-remaining')) };
-    };
-    const before = await remaining();
-    const narrow = await client.createKey(owner, { allowed_origins: [PAGE], scopes: ['usage'] });
-    for (const origin of [FOREIGN, 'null', `${PAGE}:8443`, 'http://app.example.com', '']) {
-      for (const [method, path, body] of pageCalls) {
-        for (const one of [key, narrow.key]) {
-          const answer = await client.request(method, path, { body, key: one, ...from(origin) });
-          t.match(
-            answer,
-            { status: 403, body: { error: { code: 'originNotAllowed' } } },
-            `${path} ${origin}`,
-          );
-          t.same(corsHeaders(answer), {});
-          t.ok(variesByOrigin(answer));
-          t.ok(answer.headers.get('ratelimit-remaining'), 'the account is known, and sees its limits');
+  await t.test(
+    '21: a foreign origin is refused before any scope check, rate limit, charge, or engine call',
+    async (t) => {
+      const { key, owner } = await pageKey(client);
+      await upstream.reset();
+      const remaining = async () => {
+        const { body, headers } = await client.get('/usage', { key });
+        return { used: body.used, remaining: Number(headers.get('ratelimit-remaining')) };
+      };
+      const before = await remaining();
+      const narrow = await client.createKey(owner, { allowed_origins: [PAGE], scopes: ['usage'] });
+      for (const origin of [FOREIGN, 'null', `${PAGE}:8443`, 'http://app.example.com', '']) {
+        for (const [method, path, body] of pageCalls) {
+          for (const one of [key, narrow.key]) {
+            const answer = await client.request(method, path, { body, key: one, ...from(origin) });
+            t.match(
+              answer,
+              { status: 403, body: { error: { code: 'originNotAllowed' } } },
+              `${path} ${origin}`,
+            );
+            t.same(corsHeaders(answer), {});
+            t.ok(variesByOrigin(answer));
+            t.ok(
+              answer.headers.get('ratelimit-remaining'),
+              'the response includes the rate limits of the account',
+            );
+          }
         }
       }
-    }
-    // Broken bodies are not looked at, either.
-    t.equal((await client.request('POST', '/chat', { raw: '{"', key, ...from(FOREIGN) })).status, 403);
-    t.same(await upstream.calls().then(({ last }) => last), [], 'no engine was called');
-    t.same(await remaining(), { used: before.used, remaining: before.remaining - 1 });
-  });
-
-  await t.test('21: a key without origins is for servers and the own origin', async (t) => {
-    const { key } = await client.createKey(await client.signUp());
-    t.equal((await client.get('/usage', { key, ...from(PAGE) })).body.error.code, 'originNotAllowed');
-    t.equal((await client.get('/usage', { key, ...from(client.origin) })).status, 200);
-    t.equal((await client.get('/usage', { key })).status, 200);
-  });
+      // Invalid bodies are not parsed either.
+      t.equal((await client.request('POST', '/chat', { raw: '{"', key, ...from(FOREIGN) })).status, 403);
+      t.same(await upstream.calls().then(({ last }) => last), [], 'no engine was called');
+      t.same(await remaining(), { used: before.used, remaining: before.remaining - 1 });
+    },
+  );
 
   await t.test(
-    'a session on the paths of callers: no CORS header, and nothing done for another site',
+    "21: a key without allowed origins works only without Origin and from the service's own origin",
+    async (t) => {
+      const { key } = await client.createKey(await client.signUp());
+      t.equal((await client.get('/usage', { key, ...from(PAGE) })).body.error.code, 'originNotAllowed');
+      t.equal((await client.get('/usage', { key, ...from(client.origin) })).status, 200);
+      t.equal((await client.get('/usage', { key })).status, 200);
+    },
+  );
+
+  await t.test(
+    'a session gets no CORS headers on caller endpoints, and cross-site requests are refused',
     async (t) => {
       const { owner } = await pageKey(client);
       const { cookie } = owner;
@@ -68,7 +77,7 @@ onEachDatabase(t, { ...upstreams, ...plansFile(t) }, async (t, { client }) => {
     },
   );
 
-  await t.test('a page goes on with the conversations it knows, and lists none', async (t) => {
+  await t.test('a page can continue conversations whose ids it knows, but cannot list any', async (t) => {
     const { key, owner } = await pageKey(client);
     const first = await client.post('/chat', { message: 'Hi' }, { key, ...from(PAGE) });
     const conversation_id = first.body.conversation_id;

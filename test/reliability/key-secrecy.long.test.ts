@@ -1,4 +1,4 @@
-// Where a raw key may be seen: in the answers that create and rotate it, and nowhere else. Reliability test 9.
+// A raw key appears only in the responses that create or rotate it. Reliability test 9.
 import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -35,7 +35,7 @@ const filesBelow = (folder: string): Buffer[] =>
     .map((entry) => fs.readFileSync(path.join(entry.parentPath, entry.name)));
 
 for (const kind of databaseKinds) {
-  t.test(`${kind}: neither in the database, in a log, nor in an error`, async (t) => {
+  t.test(`${kind}: raw keys never appear in the database, a log, or any other response`, async (t) => {
     const log = kind === 'postgres' ? await startLoggingPostgres() : undefined;
     const database = log ? undefined : await freshDatabase(kind);
     const env = log ? { DATABASE_URL: log.server.url() } : (database?.env as Record<string, string>);
@@ -97,12 +97,12 @@ for (const kind of databaseKinds) {
     const opened = await openDatabase(location);
     const rows = await dump(opened.db);
     await opened.close();
-    t.match(rows, created.key_prefix.slice('parley_'.length), 'the dump holds its public id');
-    t.match(service.output(), /"path":"\/api\/v1\/models\/\[API key\]"/, 'the log holds the requests');
+    t.match(rows, created.key_prefix.slice('parley_'.length), 'the dump contains the public id of the key');
+    t.match(service.output(), /"path":"\/api\/v1\/models\/\[API key\]"/, 'the log contains the requests');
     const places: [string, string | Buffer][] = [
       ['the database', rows],
       ['the log', service.output()],
-      ['an answer', answers.join('\n')],
+      ['a response', answers.join('\n')],
       ...filesBelow(env.DATA_DIR ?? log?.server.dataDir ?? '').map((bytes): [string, Buffer] => [
         "the database's files",
         bytes,
@@ -112,11 +112,11 @@ for (const kind of databaseKinds) {
       t.match(log.text(), /insert into "key_secrets"/);
       places.push(["the database's log", log.text()]);
     }
-    // The name of a field is cut where it is long; the secret is not to be there whole, nor its beginning.
+    // Long field names are truncated, so the test looks for the beginning of the secret too.
     for (const { key } of [created, rotated, leaked])
       for (const [place, held] of places)
         for (const secret of [key.slice(16), key.slice(16, 40)])
-          if (held.includes(secret)) t.fail(`${place} holds a secret`);
+          if (held.includes(secret)) t.fail(`${place} contains a secret`);
     await log?.server.drop();
     await database?.drop();
   });

@@ -1,4 +1,4 @@
-// Keys over several replicas and their caches: reliability tests 6, 8 and 10. Contract section 3.
+// Keys across several replicas and their caches: reliability tests 6, 8, and 10. Contract section 3.
 import t from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -26,7 +26,7 @@ const { replicas, client } = await startCluster(t, {
   envs: [
     {},
     {},
-    // Asks by way of a proxy, and hears of changes directly.
+    // Queries through a proxy, but receives change notifications directly.
     { DATABASE_URL: direct.replace(/:\d+\//, `:${slowWay.port}/`), DATABASE_DIRECT_URL: direct },
   ],
 });
@@ -35,7 +35,7 @@ const [there, slow] = (replicas as [Replica, Replica, Replica]).slice(1).map((on
   Client,
 ];
 
-t.test('6: 60 parallel creations over 3 replicas make exactly 5 active keys', async (t) => {
+t.test('6: 60 concurrent creations across 3 replicas create exactly 5 keys', async (t) => {
   const { cookie } = await client.signUp();
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, n) =>
@@ -49,7 +49,7 @@ t.test('6: 60 parallel creations over 3 replicas make exactly 5 active keys', as
   t.equal((await client.get('/keys', { cookie })).body.data.length, 5);
 });
 
-t.test('a warm cache asks the database nothing for its keys, and its statement is prepared', async (t) => {
+t.test('cached keys need no database lookup, and the lookup statement is prepared', async (t) => {
   const keys = await createKeys(client, 5);
   const cold = log.mark();
   await warm(client, keys, log);
@@ -58,10 +58,10 @@ t.test('a warm cache asks the database nothing for its keys, and its statement i
   const since = log.mark();
   for (let n = 0; n < 20; n += 1) await Promise.all(keys.map(({ key }) => client.get('/models', { key })));
   t.equal(since.count(KEY_LOOK_UP), 0);
-  t.ok(since.count('api_keys k set last_used_at') < 10, 'nor is the last use written down each time');
+  t.ok(since.count('api_keys k set last_used_at') < 10, 'last_used_at is not written for every request');
 });
 
-t.test('last_used_at is there soon after the first use, and not written for every request', async (t) => {
+t.test('last_used_at is set soon after the first use, and is not written for every request', async (t) => {
   const owner = await client.signUp();
   const { id, key } = await client.createKey(owner);
   const lastUsed = async () =>
@@ -70,74 +70,80 @@ t.test('last_used_at is there soon after the first use, and not written for ever
   const since = log.mark();
   const usedAt = Date.now();
   for (let n = 0; n < 50; n += 1) await client.get('/models', { key });
-  await eventually('the use is written down', async () => (await lastUsed()) !== null, 10_000);
-  t.ok(Math.abs(Date.parse(await lastUsed()) - usedAt) < 5000, 'when it was used, not when it was written');
+  await eventually('last_used_at is set', async () => (await lastUsed()) !== null, 10_000);
+  t.ok(Math.abs(Date.parse(await lastUsed()) - usedAt) < 5000, 'the time of use, not the time of the write');
   t.ok(since.text().split(id).length - 1 < 10);
 });
 
-t.test('8: revoked here, refused there within a second, 100 times of 100', async (t) => {
+t.test('8: 100 of 100 keys revoked on one replica are refused by another within a second', async (t) => {
   for (let n = 0; n < 4; n += 1) {
     const keys = await createKeys(client, 25);
     await warm(there, keys, log);
     const served = await revokeAndWatch(client, there, keys);
     t.ok(
       served.every((ms) => ms < 1000),
-      `the last to be served was so after ${Math.max(...served).toFixed()} ms`,
+      `a revoked key was last served ${Math.max(...served).toFixed()} ms after its revocation`,
     );
   }
 });
 
-t.test('rotation, plan and deletion take effect there within a second, too', async (t) => {
-  const [one] = await createKeys(client, 1);
-  const { cookie, id, key } = one as { cookie: string; id: string; key: string };
-  const account = (await client.get('/account', { cookie })).body;
-  const within = (what: string, holds: () => Promise<boolean>) => eventually(what, holds, 1000);
-  const limit = async (of = key) =>
-    Number((await there.get('/models', { key: of })).headers.get('ratelimit-limit'));
+t.test(
+  'a rotation, a plan change, and an account deletion take effect on other replicas within a second',
+  async (t) => {
+    const [one] = await createKeys(client, 1);
+    const { cookie, id, key } = one as { cookie: string; id: string; key: string };
+    const account = (await client.get('/account', { cookie })).body;
+    const within = (what: string, holds: () => Promise<boolean>) => eventually(what, holds, 1000);
+    const limit = async (of = key) =>
+      Number((await there.get('/models', { key: of })).headers.get('ratelimit-limit'));
 
-  await warm(there, [one as never], log);
-  t.equal(await limit(), 1000);
-  await client.put('/subscription', { plan: 'large', billing_period: 'monthly' }, { cookie });
-  await within('the plan', async () => (await limit()) === 1_000_000);
+    await warm(there, [one as never], log);
+    t.equal(await limit(), 1000);
+    await client.put('/subscription', { plan: 'large', billing_period: 'monthly' }, { cookie });
+    await within('the new plan applies', async () => (await limit()) === 1_000_000);
 
-  const config = loadConfig({ ...plans, DATABASE_URL: direct });
-  const database = await openDatabase({ url: direct, connections: 1 });
-  await runOperatorCommand({ db: database.db, config }, 'set-plan', [account.email, 'small', 'monthly']);
-  await within("the operator's plan", async () => (await limit()) === 1000);
-  await database.close();
+    const config = loadConfig({ ...plans, DATABASE_URL: direct });
+    const database = await openDatabase({ url: direct, connections: 1 });
+    await runOperatorCommand({ db: database.db, config }, 'set-plan', [account.email, 'small', 'monthly']);
+    await within("the operator's plan applies", async () => (await limit()) === 1000);
+    await database.close();
 
-  const rotated = await client.post(`/keys/${id}/rotate`, {}, { cookie });
-  await within('the rotation', async () => (await there.get('/models', { key })).status === 401);
-  t.equal(await limit(rotated.body.key), 1000);
+    const rotated = await client.post(`/keys/${id}/rotate`, {}, { cookie });
+    await within(
+      'the rotated key is refused',
+      async () => (await there.get('/models', { key })).status === 401,
+    );
+    t.equal(await limit(rotated.body.key), 1000);
 
-  const deletion = { current_password: 'correct horse battery' };
-  t.equal((await client.request('DELETE', '/account', { body: deletion, cookie })).status, 204);
-  await within(
-    'the deletion',
-    async () => (await there.get('/models', { key: rotated.body.key })).status === 401,
-  );
-});
+    const deletion = { current_password: 'correct horse battery' };
+    t.equal((await client.request('DELETE', '/account', { body: deletion, cookie })).status, 204);
+    await within(
+      "the deleted account's key is refused",
+      async () => (await there.get('/models', { key: rotated.body.key })).status === 401,
+    );
+  },
+);
 
-t.test('10: a revocation while a verification is under way is not undone by a late write', async (t) => {
-  // An answer takes so long to arrive; that a key was revoked is heard at once.
+t.test('10: a late cache write does not undo a revocation that happens during verification', async (t) => {
+  // Query results are delayed, but revocations are received immediately.
   slowWay.delayAnswers(200);
   const [kept, ...keys] = await createKeys(client, 11);
   await warm(slow, [kept as never], log);
   let overtaken = 0;
   for (const { cookie, id, key } of keys) {
-    // So that there is a connection.
+    // Opens a connection.
     await slow.get('/models', { key: generateApiKey().rawKey });
     const verified = slow.get('/models', { key }).then(({ status }) => ({ status, at: performance.now() }));
-    // The statement is described, which takes one answer, and executed, which takes another.
+    // The statement is described and executed, which takes two round trips.
     await new Promise((resolve) => setTimeout(resolve, 240));
     t.equal((await client.delete(`/keys/${id}`, { cookie })).status, 204);
     const revokedAt = performance.now();
     const { at, status } = await verified;
     if (status === 200 && at > revokedAt) overtaken += 1;
-    // A late write would be served for good: nothing more is heard of this key.
+    // A late write would be served forever: no further notification about this key follows.
     const isRefused = async () => (await slow.get('/models', { key })).status === 401;
-    await eventually('it is refused', isRefused, 1000 - (performance.now() - revokedAt));
+    await eventually('the key is refused', isRefused, 1000 - (performance.now() - revokedAt));
     t.ok(await isRefused());
   }
-  t.ok(overtaken > 0, `of 10 verifications ${overtaken} ended after the revocation`);
+  t.ok(overtaken > 0, `${overtaken} of 10 verifications ended after the revocation`);
 });

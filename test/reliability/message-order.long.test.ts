@@ -1,4 +1,4 @@
-// A conversation is told in the order of its turns, whichever replica stored them: reliability test 74.
+// Messages are returned in the order of their turns, whichever replica stored them: reliability test 74.
 import t from 'tap';
 import { startCluster } from '../support/replicas.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -11,13 +11,13 @@ const { replicas } = await startCluster(t, {
   envs: [{ CLOCK_SKEW_MS: '10000' }, {}],
 });
 const [ahead, behind] = replicas.map(({ client }) => client);
-if (ahead === undefined || behind === undefined) throw new Error('There are two replicas.');
+if (ahead === undefined || behind === undefined) throw new Error('This test needs two replicas.');
 
 const said = ['one', 'two', 'three', 'four', 'five'];
 const told = said.flatMap((text) => [text, `You said: ${text}`]);
 
 t.test(
-  '74 two replicas with clocks 10 s apart: a conversation is told in order, to client and model',
+  '74 replicas whose clocks are 10 s apart return and send the messages of a conversation in order',
   async (t) => {
     const { key } = await ahead.createKey(await ahead.signUp());
     let conversationId: string | undefined;
@@ -35,7 +35,7 @@ t.test(
       t.same(
         asked.messages.map(({ content }) => content),
         [...told.slice(0, 2 * n), message],
-        `what the model is told with question ${n + 1}`,
+        `the messages sent to the model with question ${n + 1}`,
       );
     }
 
@@ -54,7 +54,7 @@ t.test(
         pages.unshift(...body.messages.map(({ content }: { content: string }) => content));
         cursor = body.next_cursor;
       }
-      t.same(pages, told, 'page by page');
+      t.same(pages, told, 'across pages');
     }
   },
 );

@@ -1,4 +1,4 @@
-// A burst across midnight over three processes, and streams across it: reliability tests 27 and 29.
+// A burst on three processes across midnight, and streams across midnight: reliability tests 27 and 29.
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres, { type Sql } from 'postgres';
 import t from 'tap';
@@ -8,10 +8,10 @@ import { plansFile } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
 const CEILING = 30;
-/** Long enough for a loaded machine to spend the first day's ceiling. */
+/** Long enough for a loaded machine to use up the quota of the first day. */
 const BEFORE_MS = 7000;
 
-/** Has the database's clock reach midnight in `BEFORE_MS`. Returns when that is, by `performance.now()`. */
+/** Sets the database clock so that midnight is in `BEFORE_MS`. Returns that time on the `performance.now()` clock. */
 async function bringMidnight(sql: Sql): Promise<number> {
   const untilMidnightMs = 86_400_000 - (Date.now() % 86_400_000);
   await sql.unsafe(`create or replace function ledger_now() returns timestamptz language sql volatile as
@@ -20,7 +20,7 @@ async function bringMidnight(sql: Sql): Promise<number> {
 }
 
 t.test(
-  '27: in a burst across midnight each request is in exactly one day, and both ceilings are exact',
+  '27: a burst across midnight counts each request on one day, and serves exactly the quota on each day',
   async (t) => {
     const { client, databaseUrl, replicas } = await startCluster(t, {
       count: 3,
@@ -51,7 +51,7 @@ t.test(
     );
     t.equal((await perDay(unlimited.accountId)).length, 2);
     t.match(await history.check(databaseUrl), { faults: [], failed: 0 });
-    // The hint is never early: who waits as told meets the new day.
+    // The reset is never too early: a client that waits until then gets the quota of the new day.
     const early = history.seen
       .filter(({ headers }) => headers?.has('ratelimit-reset'))
       .map(
@@ -62,7 +62,7 @@ t.test(
   },
 );
 
-t.test('29: streams across midnight settle, or give back, the day on which they were admitted', async (t) => {
+t.test('29: streams across midnight settle or are refunded on the day of their admission', async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { client, databaseUrl } = await startCluster(t, {
@@ -79,7 +79,7 @@ t.test('29: streams across midnight settle, or give back, the day on which they 
   const stream = (caller: Caller = owner) =>
     history.chat(client.origin, caller, { message: 'Hello', store: false, stream: true });
   const retrying = { ...owner, sendsIdempotencyKeys: true };
-  /** Until the ledger has them, and the upstream, which answers each as it is set up when that comes. */
+  /** Waits until the ledger and the upstream have the requests. The upstream handles each as configured on arrival. */
   const until = async (expected: string[], calls: number) => {
     while ((await states()).join() !== expected.join() || (await upstream.calls()).chat < calls)
       await sleep(20);
@@ -106,7 +106,7 @@ t.test('29: streams across midnight settle, or give back, the day on which they 
   for (const one of await Promise.all(late)) t.match(one, { status: 200, isWhole: true });
   for (const one of await Promise.all(failed)) t.match(one, { status: 502 });
   const day = dayOf?.day ?? '';
-  t.notMatch(await sql`select ledger_day(ledger_now())::text as day`, [{ day }], 'they ended after it');
+  t.notMatch(await sql`select ledger_day(ledger_now())::text as day`, [{ day }], 'all ended after midnight');
   while ((await charges()).some(({ state, tokens }) => state === 'final' && tokens === null)) await sleep(20);
   const all = await charges();
   t.same(all.map(({ state }) => state).sort(), ['final', 'final', 'final', 'refunded', 'refunded']);
@@ -121,7 +121,7 @@ t.test('29: streams across midnight settle, or give back, the day on which they 
   t.match(
     (await client.get('/usage', { cookie: owner.cookie })).body,
     { used: { chat: 0 } },
-    'the new day is untouched',
+    'the new day has no usage',
   );
   t.match(await history.check(databaseUrl), { faults: [], final: 3, refunded: 2 });
 });

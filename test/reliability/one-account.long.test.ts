@@ -1,4 +1,4 @@
-// A statement of a request reads and locks rows of its own account only: docs/decisions/0031-beyond-one-postgres.md.
+// The statements of a request read and lock only rows of its account: docs/decisions/0031-beyond-one-postgres.md.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { openDatabase, rowsOf } from '../../src/database/client.ts';
@@ -12,13 +12,13 @@ import { startLoggingPostgres } from '../support/statement-log.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
-/** Tables that are not keyed by account, and why they can be on one node, or on all of them. */
+/** Tables that are not keyed by account, and why they can be on one node or on every node. */
 const others: Record<string, string> = {
-  accounts: 'a row per account; its ID is the key',
-  key_secrets: 'a row per secret; found by the public part of a key, which does not name the account',
-  carried_usage: 'a row per account that was deleted today; found by a digest of the email address',
-  operator_log: 'acts of operators, for a year',
-  leases: 'a row per process',
+  accounts: 'one row per account, keyed by its ID',
+  key_secrets: 'one row per secret, found by the public part of a key, which does not identify the account',
+  carried_usage: 'one row per account deleted today, found by a digest of the email address',
+  operator_log: 'actions of operators, kept for a year',
+  leases: 'one row per process',
   passages: 'the operator’s documents for the built-in search',
   settings: 'a few rows',
 };
@@ -53,7 +53,7 @@ const { client } = await startCluster(t, {
   env: { ...plansFile(t, { search: 3 }), CHAT_URL: upstream.url },
 });
 
-/** Every kind of charge: stored, streamed, retried, replayed, refunded, refused. */
+/** Sends requests with every kind of charge: stored, streamed, retried, replayed, refunded, and refused. */
 async function ask(key: string, cookie: string): Promise<number[]> {
   const statuses: number[] = [];
   const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
@@ -90,7 +90,7 @@ const { key } = await client.createKey(owner);
 const neighbor = await client.signUp();
 const keyed = await tablesOf(db, 'account_id');
 
-t.test('every table that grows with requests begins its key with the account', async (t) => {
+t.test('the primary key of every table that grows with requests begins with the account', async (t) => {
   const rows = await rowsOf<{ table: string; first: string }>(
     db,
     sql`select c.relname as "table", a.attname as first from pg_index i
@@ -100,10 +100,10 @@ t.test('every table that grows with requests begins its key with the account', a
   );
   const notKeyed = rows.filter(({ first }) => first !== 'account_id').map(({ table }) => table);
   t.same(notKeyed.sort(), Object.keys(others).sort());
-  t.same(rows.length, (await tablesOf(db)).length, 'every table has a key');
+  t.same(rows.length, (await tablesOf(db)).length, 'every table has a primary key');
 });
 
-/** Statements that no request waits for. */
+/** Statements of background work, which no request waits for. */
 const background = [
   { what: 'looks for streams to stop', pattern: /from "stop_requests"/ },
   { what: 'looks for messages to send', pattern: /from webhook_messages where due_at/ },
@@ -112,13 +112,13 @@ const background = [
 
 const isKeyed = (relation: string) => keyed.includes(relation) || /^requests_\d{8}$/.test(relation);
 
-/** By its account, or by a secret that only one account has. */
+/** Whether the condition selects by account, or by a secret that belongs to one account. */
 const isOfOneAccount = (relation: string, condition: string): boolean => {
   const secrets: Record<string, string> = { accounts: 'id', key_secrets: 'public_id', sessions: 'digest' };
   return ['account_id', secrets[relation]].some((column) => condition.includes(`(${column} = `));
 };
 
-/** The tables that a plan reads, each with the condition by which its index is searched. */
+/** The tables that a plan reads, each with its index condition. */
 function* scans(plan: Plan): Generator<{ relation: string; condition: string }> {
   const { 'Node Type': type, Plans: inner = [], 'Relation Name': relation } = plan;
   if (relation !== undefined && type !== 'ModifyTable')
@@ -131,7 +131,7 @@ const plansIn = (text: string): Planned[] =>
     JSON.parse(json),
   );
 
-/** Fills every table with rows of 20,000 other accounts, and the counters with ten days of theirs. */
+/** Fills every table with rows of 20,000 other accounts, and the usage counters with ten of their days. */
 async function addOthers(): Promise<void> {
   for (const table of await tablesOf(db))
     if (!/^(settings|leases|webhooks|webhook_messages|usage_counters)$/.test(table))
@@ -148,7 +148,7 @@ async function addOthers(): Promise<void> {
   await db.execute(sql`analyze`);
 }
 
-t.test('each statement of a request searches its tables by account', async (t) => {
+t.test('every statement of a request searches its tables by account', async (t) => {
   await addOthers();
   const since = log.mark();
   const statuses = await ask(key, owner.cookie);
@@ -178,7 +178,7 @@ t.test('each statement of a request searches its tables by account', async (t) =
     t.ok(searched.has(table), `${table} was searched`);
 });
 
-t.test('the operators’ view searches its tables by time', async (t) => {
+t.test('the overview for operators searches its tables by time', async (t) => {
   const since = log.mark();
   await readOverview(db);
   const read = plansIn(since.text()).flatMap(({ Plan: plan }) => [...scans(plan)]);
@@ -190,39 +190,42 @@ t.test('the operators’ view searches its tables by time', async (t) => {
     const conditions = read.filter(({ relation }) => relation === table).map(({ condition }) => condition);
     t.not(conditions.length, 0, `${table} was read`);
     for (const condition of conditions)
-      t.match(condition, new RegExp(`\\b${column}\\b`), `${table} by its ${column}`);
+      t.match(condition, new RegExp(`\\b${column}\\b`), `${table} is searched by ${column}`);
   }
 });
 
-t.test('no request waits for a lock of another account, even if that one sends requests, too', async (t) => {
-  let statuses: number[] = [];
-  let isOver = false;
-  const ofNeighbor: number[] = [];
-  const sendOfNeighbor = async () => {
-    do ofNeighbor.push((await client.post('/chat', { message: 'Hi' }, { cookie: neighbor.cookie })).status);
-    while (!isOver);
-  };
-  isOver = true;
-  await sendOfNeighbor();
-  isOver = false;
-  const startedAt = performance.now();
-  await ask(key, owner.cookie);
-  const free = performance.now() - startedAt;
-  await db.transaction(async (tx) => {
-    for (const table of keyed)
-      await tx.execute(sql.raw(`select from ${table} where account_id <> '${owner.accountId}' for update`));
-    await tx.execute(sql`select from accounts where id <> ${owner.accountId} for update`);
-    const from = performance.now();
-    const neighbors = Promise.all([sendOfNeighbor(), sendOfNeighbor()]);
-    statuses = await ask(key, owner.cookie);
+t.test(
+  'a request never waits for locks on rows of another account, even while that account sends requests',
+  async (t) => {
+    let statuses: number[] = [];
+    let isOver = false;
+    const ofNeighbor: number[] = [];
+    const sendOfNeighbor = async () => {
+      do ofNeighbor.push((await client.post('/chat', { message: 'Hi' }, { cookie: neighbor.cookie })).status);
+      while (!isOver);
+    };
     isOver = true;
-    await neighbors;
-    t.comment(`${Math.round(performance.now() - from)} ms, without locks ${Math.round(free)} ms`);
-  });
-  t.same(new Set(statuses), new Set([200, 429, 502]));
-  t.same(new Set(ofNeighbor), new Set([200, 503]), 'only the neighbor is locked out');
-  t.same(
-    (await audit(db)).differences.filter(({ accountId }) => accountId === owner.accountId),
-    [],
-  );
-});
+    await sendOfNeighbor();
+    isOver = false;
+    const startedAt = performance.now();
+    await ask(key, owner.cookie);
+    const free = performance.now() - startedAt;
+    await db.transaction(async (tx) => {
+      for (const table of keyed)
+        await tx.execute(sql.raw(`select from ${table} where account_id <> '${owner.accountId}' for update`));
+      await tx.execute(sql`select from accounts where id <> ${owner.accountId} for update`);
+      const from = performance.now();
+      const neighbors = Promise.all([sendOfNeighbor(), sendOfNeighbor()]);
+      statuses = await ask(key, owner.cookie);
+      isOver = true;
+      await neighbors;
+      t.comment(`${Math.round(performance.now() - from)} ms, without locks ${Math.round(free)} ms`);
+    });
+    t.same(new Set(statuses), new Set([200, 429, 502]));
+    t.same(new Set(ofNeighbor), new Set([200, 503]), 'only the neighbor is blocked');
+    t.same(
+      (await audit(db)).differences.filter(({ accountId }) => accountId === owner.accountId),
+      [],
+    );
+  },
+);

@@ -1,4 +1,4 @@
-// Lists and clean-ups read little, however much there is: reliability test 76.
+// Lists and cleanups read few buffers, however large the tables are: reliability test 76.
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
@@ -13,7 +13,7 @@ import { fill, tablesOf } from '../support/fill.ts';
 import { freshDatabase } from '../support/service.ts';
 
 const BUFFERS_AT_MOST = 1000;
-/** By the planner's estimate. From 100,000 on, Postgres compiles a statement (JIT), which takes longer than to run it. */
+/** The planner's estimate. From 100,000, Postgres compiles statements (JIT), which takes longer than running them. */
 const COST_AT_MOST = 5000;
 
 const fresh = await freshDatabase('postgres');
@@ -26,7 +26,7 @@ t.teardown(async () => {
 
 type Plan = { 'Shared Hit Blocks': number; 'Shared Read Blocks': number; 'Total Cost': number };
 
-/** The buffers that a statement reads, and what the planner expected it to cost. It is run. */
+/** Runs a statement. Returns the number of buffers it read, and the planner's cost estimate. */
 async function explain(statement: SQL): Promise<{ buffers: number; cost: number }> {
   const rows = await rowsOf<{ 'QUERY PLAN': string | { Plan: Plan }[] }>(
     db,
@@ -34,7 +34,7 @@ async function explain(statement: SQL): Promise<{ buffers: number; cost: number 
   );
   const told = rows[0]?.['QUERY PLAN'] ?? '[]';
   const [{ Plan: plan } = {}] = (typeof told === 'string' ? JSON.parse(told) : told) as { Plan?: Plan }[];
-  if (plan === undefined) throw new Error('There is no plan.');
+  if (plan === undefined) throw new Error('Postgres returned no plan.');
   return { buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], cost: plan['Total Cost'] };
 }
 
@@ -50,7 +50,7 @@ const conversation = uuidv7();
 const ROWS = 1_000_000;
 
 t.before(async () => {
-  // A day of a million charges, of which nine of ten are one account's; a key, an endpoint and a status that are rare and old.
+  // A day with a million charges, 90% of them of one account. One key, one endpoint, and one status are rare and old.
   await db.execute(sql`
     insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, settled_at, status)
     select case when n % 10 = 0 then ${other}::uuid else ${hot}::uuid end, ledger_day(ledger_now()),
@@ -105,56 +105,59 @@ t.before(async () => {
     );
     if (row?.is_empty) await fill(db, table, 200_000);
   }
-  // As after a while of service: autovacuum does both.
+  // In production, autovacuum does both.
   await db.execute(sql`vacuum analyze`);
 });
 
-/** Where a page of the hot account began that ended in the middle of the day. */
+/** A position in the middle of the hot account's day. */
 async function middle(): Promise<LogPosition & { time: Date }> {
   const [row] = await rowsOf<LogPosition>(
     db,
     sql`select day::text, to_char(admitted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id from requests
         where account_id = ${hot}::uuid and status = 502 order by admitted_at offset 900 limit 1`,
   );
-  if (row === undefined) throw new Error('There is no such row.');
+  if (row === undefined) throw new Error('The row does not exist.');
   return { ...row, time: new Date(row.at) };
 }
 
-t.test('76 the request log reads fewer than 1,000 buffers a page, at 1 million charges a day', async (t) => {
-  const { time, ...position } = await middle();
-  const later = new Date(time.getTime() + 60_000);
-  const pages: [string, string, LogFilter, LogPosition?][] = [
-    ['the newest page', hot, {}],
-    ['of an account among others', other, {}],
-    ['a deep page', hot, {}, position],
-    ['by id', hot, { id: position.id }],
-    ['by an id that is none of ours', hot, { id: '00000000-0000-4000-8000-000000000000' }],
-    ['failures', hot, { statuses: { first: 500, last: 599 } }],
-    ['failures, a deep page', hot, { statuses: { first: 500, last: 599 } }, position],
-    ['a rare status', hot, { statuses: { first: 404, last: 404 } }],
-    ['a rare status of refusals', hot, { statuses: { first: 403, last: 403 } }],
-    ['answered', hot, { statuses: { first: 200, last: 299 } }],
-    ['of a key', hot, { keyId: key }],
-    ['of a rare key', hot, { keyId: rareKey }],
-    ['of the web', hot, { keyId: null }],
-    ['of a key, failures', hot, { keyId: rareKey, statuses: { first: 500, last: 599 } }],
-    ['of an endpoint', hot, { endpoint: 'POST /api/v1/chat' }],
-    ['of a rare endpoint', hot, { endpoint: 'POST /api/v1/search' }],
-    ['of a rare endpoint, among others', other, { endpoint: 'POST /api/v1/search' }],
-    ['in a period', hot, { from: time, to: later }],
-    ['in a period, of a key', hot, { keyId: key, from: time, to: later }],
-    ['of a model that was never used', hot, { model: 'none' }, position],
-    ['before a time', hot, { to: time }],
-    ['since a time', hot, { from: time }],
-  ];
-  for (const [what, account, filter, after] of pages) {
-    const { buffers, cost } = await explain(requestLogStatement(account, 201, filter, after));
-    t.ok(buffers < BUFFERS_AT_MOST, `${what}: ${buffers} buffers`);
-    t.ok(cost < COST_AT_MOST, `${what}: a cost of ${Math.round(cost)}`);
-  }
-});
+t.test(
+  '76 a page of the request log reads fewer than 1,000 buffers at 1 million charges a day',
+  async (t) => {
+    const { time, ...position } = await middle();
+    const later = new Date(time.getTime() + 60_000);
+    const pages: [string, string, LogFilter, LogPosition?][] = [
+      ['the newest page', hot, {}],
+      ['a smaller account', other, {}],
+      ['a deep page', hot, {}, position],
+      ['by id', hot, { id: position.id }],
+      ['by an unknown id', hot, { id: '00000000-0000-4000-8000-000000000000' }],
+      ['failures', hot, { statuses: { first: 500, last: 599 } }],
+      ['failures, a deep page', hot, { statuses: { first: 500, last: 599 } }, position],
+      ['a rare status', hot, { statuses: { first: 404, last: 404 } }],
+      ['a rare status of refusals', hot, { statuses: { first: 403, last: 403 } }],
+      ['successes', hot, { statuses: { first: 200, last: 299 } }],
+      ['by key', hot, { keyId: key }],
+      ['by a rare key', hot, { keyId: rareKey }],
+      ['from the web', hot, { keyId: null }],
+      ['failures, by a rare key', hot, { keyId: rareKey, statuses: { first: 500, last: 599 } }],
+      ['by endpoint', hot, { endpoint: 'POST /api/v1/chat' }],
+      ['by a rare endpoint', hot, { endpoint: 'POST /api/v1/search' }],
+      ['by a rare endpoint, a smaller account', other, { endpoint: 'POST /api/v1/search' }],
+      ['in a period', hot, { from: time, to: later }],
+      ['in a period, by key', hot, { keyId: key, from: time, to: later }],
+      ['by a model that was never used', hot, { model: 'none' }, position],
+      ['before a time', hot, { to: time }],
+      ['since a time', hot, { from: time }],
+    ];
+    for (const [what, account, filter, after] of pages) {
+      const { buffers, cost } = await explain(requestLogStatement(account, 201, filter, after));
+      t.ok(buffers < BUFFERS_AT_MOST, `${what}: ${buffers} buffers`);
+      t.ok(cost < COST_AT_MOST, `${what}: a cost of ${Math.round(cost)}`);
+    }
+  },
+);
 
-t.test('76 lists read fewer than 1,000 buffers a page, at 300,000 conversations', async (t) => {
+t.test('76 a page of a list reads fewer than 1,000 buffers at 300,000 conversations', async (t) => {
   const [row] = await rowsOf<{ at: string; id: string }>(
     db,
     sql`select updated_at as at, id from conversations order by updated_at desc offset 290000 limit 1`,
@@ -168,21 +171,21 @@ t.test('76 lists read fewer than 1,000 buffers a page, at 300,000 conversations'
     'conversations, a deep page',
     query(conversationsStatement(db, owner(null), false, 101, deep)),
   );
-  await readsLittle(t, 'pinned', query(conversationsStatement(db, owner(null), true, 101)));
+  await readsLittle(t, 'pinned conversations', query(conversationsStatement(db, owner(null), true, 101)));
   await readsLittle(
     t,
-    'of the web chat',
+    'conversations of the web chat',
     query(conversationsStatement(db, owner(null), false, 101, undefined, 'web')),
   );
-  await readsLittle(t, "a key's", query(conversationsStatement(db, owner(key), false, 101)));
+  await readsLittle(t, 'conversations of a key', query(conversationsStatement(db, owner(key), false, 101)));
   await readsLittle(
     t,
-    "a key's, a deep page",
+    'conversations of a key, a deep page',
     query(conversationsStatement(db, owner(key), false, 101, deep)),
   );
   await readsLittle(
     t,
-    "a rare key's, a deep page",
+    'conversations of a rare key, a deep page',
     query(conversationsStatement(db, owner(rareKey), false, 101, deep)),
   );
   await readsLittle(t, 'messages', query(listMessages(db, hot, conversation, 101)));
@@ -193,7 +196,7 @@ t.test('76 lists read fewer than 1,000 buffers a page, at 300,000 conversations'
   await readsLittle(t, 'events, a deep page', query(listEvents(db, hot, 201, { at, id: uuidv7() })));
 });
 
-/** A database that explains what it is asked before it does that. */
+/** A database that explains each statement before running it. */
 function explaining(into: { buffers: number }[]): Db {
   return {
     execute: async (statement: SQL) => {
@@ -203,18 +206,18 @@ function explaining(into: { buffers: number }[]): Db {
   } as unknown as Db;
 }
 
-t.test("76 the days of a deleted account's charges read fewer than 1,000 buffers", async (t) => {
+t.test('76 finding the days with charges of a deleted account reads fewer than 1,000 buffers', async (t) => {
   t.ok((await buffersOf(chargeDaysOf(hot))) < BUFFERS_AT_MOST);
 });
 
-t.test('76 background jobs with nothing to do read fewer than 1,000 buffers', async (t) => {
+t.test('76 an idle background job reads fewer than 1,000 buffers per statement', async (t) => {
   const context = { kind: 'postgres', daysKept: 90, signal: new AbortController().signal } as const;
   const reads: [string, (db: Db) => Promise<unknown>][] = [
     ...Object.entries(jobs).map(([name, job]): [string, (of: Db) => Promise<unknown>] => [
       name,
       (of) => job(of, context),
     ]),
-    ['names of keys, for the usage history', (of) => listKeyLabels(of, hot, 30)],
+    ['key names for the usage history', (of) => listKeyLabels(of, hot, 30)],
   ];
   for (const [what, read] of reads) {
     const explained: { buffers: number }[] = [];

@@ -1,4 +1,4 @@
-// Reliability test 54: canaries through every error path; then the log and the database hold them where they belong only.
+// Reliability test 54: canaries pass through every error path, and must not appear in the log or in unexpected columns.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
@@ -12,7 +12,7 @@ import { type DatabaseKind, databaseKinds, freshDatabase, plansFile } from '../s
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
-/** A prompt is kept where the conversation is kept, and with the copy of an answer that a retry gets. */
+/** Prompts are stored with conversations, and with the responses that are kept for retries. */
 const promptBelongs =
   /^(messages\.content|conversations\.title|idempotency_keys\.body|stored_responses\.(input|body))$/;
 const retryBelongs = /^idempotency_keys\.key$/;
@@ -55,15 +55,15 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
   await walk({ service, upstream, walker }, { cookie: owner.cookie, key });
   await exhaust({ service, upstream, walker }, owner, key);
 
-  // 500: statements that fail with the canaries among their parameters.
+  // 500: statements fail with the canaries among their parameters.
   const restart = async () => {
     await service.end();
     log += service.output();
-    // The first connection behind an outage may be one that the proxy cuts.
+    // The proxy may drop the first connection after an outage.
     service = await startProcess(t, env).catch(() => startProcess(t, env));
     walker.client = new Client(service.origin, document);
   };
-  /** Changes the database by hand: Postgres beside the service, the embedded one only while that is down. */
+  /** Changes the database directly. The embedded database requires the service to be stopped. */
   const byHand = async (...statements: string[]) => {
     if (kind === 'embedded') await service.end();
     const opened = await openDatabase(url ? { url } : { dataDir: String(database.env.DATA_DIR) });
@@ -82,7 +82,7 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
   await walker.ask('GET', '/usage', { cookie: other });
   await byHand('alter table sessions_gone rename to sessions');
 
-  // 503: the database is away, and then it hangs.
+  // 503: the database is down, and then it hangs.
   for (const fault of proxy === undefined ? [] : ['refuse', 'blackHole']) {
     if (fault === 'refuse') proxy?.refuse();
     else proxy?.blackHole(true);
@@ -93,7 +93,7 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
       walker.ask('POST', '/auth/login', { body: { email, password } }),
       walker.ask('POST', '/auth/signup', { body: { email: 'another@example.com', password } }),
     ]).catch(() => undefined);
-    // Whether all of them are answered is for the tests of outages.
+    // The outage tests check that all of them get a response.
     await Promise.race([asked, sleep(15_000)]);
     if (fault === 'refuse') proxy?.accept();
     else proxy?.blackHole(false);
@@ -119,7 +119,7 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
     otherCookie: idOf(other),
     freshCookie: idOf(fresh),
   };
-  await t.test('every documented status was met', async (t) => {
+  await t.test('every documented error status occurred', async (t) => {
     const documented = new Set(
       [...JSON.stringify(document.paths).matchAll(/"(4\d\d|5\d\d)":\{/g)].map(([, status]) => Number(status)),
     );
@@ -131,40 +131,43 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
       [],
     );
     t.comment(
-      'codes that were not met:',
+      'codes that did not occur:',
       [...codes].filter((code) => !walker.codes.has(String(code))).join(),
     );
     t.ok(walker.codes.size >= codes.size - 4, `${walker.codes.size} of ${codes.size} codes`);
   });
-  await t.test('the log holds none of them', async (t) => {
-    t.ok(log.split('\n').length > 1000 && /"msg":"request completed"/.test(log), 'and there is a log');
-    t.ok(/"sqlState":"42P01"/.test(log), 'that tells of failed statements');
-    t.ok(/"type":"UpstreamProblem"/.test(log), 'and of upstreams');
+  await t.test('the log contains no canaries', async (t) => {
+    t.ok(log.split('\n').length > 1000 && /"msg":"request completed"/.test(log), 'the log is not empty');
+    t.ok(/"sqlState":"42P01"/.test(log), 'failed statements are logged');
+    t.ok(/"type":"UpstreamProblem"/.test(log), 'upstream errors are logged');
     t.same(secretsIn(log, { ...secrets, email }), []);
   });
-  await t.test('what clients are told of errors holds no credential', async (t) => {
+  await t.test('error responses contain no credentials', async (t) => {
     const { prompt: _, retry: __, ...credentials } = secrets;
     t.same(secretsIn(walker.told, credentials), []);
   });
-  await t.test('the database holds the prompt where conversations are kept, and nothing else', async (t) => {
-    const opened = await openDatabase(url ? { url } : { dataDir: String(database.env.DATA_DIR) });
-    const columns = await dump(opened.db);
-    await opened.close();
-    t.match(
-      secretsIn(columns['messages.content'] ?? '', secrets),
-      ['prompt'],
-      'where it is looked for, it is found',
-    );
-    t.match(secretsIn(columns['accounts.email'] ?? '', { email }), ['email']);
-    for (const [column, text] of Object.entries(columns)) {
-      const allowed = [promptBelongs.test(column) && 'prompt', retryBelongs.test(column) && 'retry'];
-      t.same(
-        secretsIn(text, secrets).filter((name) => !allowed.includes(name)),
-        [],
-        column,
+  await t.test(
+    'the database stores prompts only with conversations and retries, and no credentials in plain text',
+    async (t) => {
+      const opened = await openDatabase(url ? { url } : { dataDir: String(database.env.DATA_DIR) });
+      const columns = await dump(opened.db);
+      await opened.close();
+      t.match(
+        secretsIn(columns['messages.content'] ?? '', secrets),
+        ['prompt'],
+        'the check finds an expected prompt',
       );
-    }
-  });
+      t.match(secretsIn(columns['accounts.email'] ?? '', { email }), ['email']);
+      for (const [column, text] of Object.entries(columns)) {
+        const allowed = [promptBelongs.test(column) && 'prompt', retryBelongs.test(column) && 'retry'];
+        t.same(
+          secretsIn(text, secrets).filter((name) => !allowed.includes(name)),
+          [],
+          column,
+        );
+      }
+    },
+  );
 }
 
 for (const kind of databaseKinds) t.test(kind, { timeout: 300_000 }, (t) => run(t, kind));

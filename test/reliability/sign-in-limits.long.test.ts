@@ -1,4 +1,4 @@
-// Reliability tests 66 and 67: failed sign-ins keep out whoever guesses, and nobody else.
+// Reliability tests 66 and 67: failed sign-ins lock out attackers, but not the account's owner.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
@@ -15,7 +15,7 @@ const count = (answers: Answer[], code: string | number) =>
   answers.filter((answer) => codeOf(answer) === code).length;
 const env = { TRUST_PROXY: 'loopback', AUTH_ATTEMPTS_PER_MINUTE: '10' };
 
-/** Whatever comes from one address, with the cookies of one browser. */
+/** Requests from one address, with the cookies of one browser. */
 const browserAt = (client: Client, address: string, cookie = '') => ({
   signUp: (body: object) => client.post('/auth/signup', body, { headers: { 'x-forwarded-for': address } }),
   signIn: (body: object) =>
@@ -30,7 +30,7 @@ const newAddress = () => {
   return `198.51.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
 };
 
-/** So many wrong passwords for an email address, five from each address. */
+/** Tries this many wrong passwords for an email address, five from each IP address. */
 async function guess(client: Client, who: string, times: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let n = 0; n < times; n += 5) {
@@ -41,7 +41,7 @@ async function guess(client: Client, who: string, times: number): Promise<Answer
   return answers;
 }
 
-/** Wrong passwords until the email address is locked. Where Redis is slow, a process counts by itself for a while. */
+/** Tries wrong passwords until the email address is locked. If Redis is slow, a process counts locally for a while. */
 async function guessUntilLocked(client: Client, who: string): Promise<Answer[]> {
   const answers: Answer[] = [];
   while (answers.length < 300 && count(answers, 'rateLimitExceeded') < 10)
@@ -70,29 +70,33 @@ async function keepsTheOwnerIn(t: Test, service: TestService, clients: [Client, 
     await browserAt(client, newAddress()).signIn(owner),
     100,
     3600,
-    'elsewhere the owner is locked out, too',
+    'the owner is locked out on an unknown device',
   );
 
   const atHome = browserAt(client, '192.0.2.1', deviceOnly);
-  t.equal((await atHome.signIn(owner)).status, 200, 'from the known device the owner signs in');
+  t.equal((await atHome.signIn(owner)).status, 200, 'the owner can sign in from a known device');
   const roaming = browserAt(client, newAddress(), deviceOnly);
-  t.equal((await roaming.signIn(owner)).status, 200, 'the device counts, not its address');
+  t.equal((await roaming.signIn(owner)).status, 200, 'the device counts, not its IP address');
   const changed = await browserAt(client, '192.0.2.1', device).changePassword({
     current_password: password,
     new_password: next,
   });
-  t.equal(changed.status, 204, 'and changes the password within the session');
+  t.equal(changed.status, 204, 'the owner can change the password within a session');
   const renewed = { ...owner, password: next };
-  t.equal((await browserAt(other, newAddress()).signIn(renewed)).status, 200, 'which lifts the lock');
+  t.equal(
+    (await browserAt(other, newAddress()).signIn(renewed)).status,
+    200,
+    'a password change lifts the lock',
+  );
 
   await guessUntilLocked(client, owner.email);
-  isLocked(t, await browserAt(client, newAddress()).signIn(renewed), 100, 3600, 'locked anew');
+  isLocked(t, await browserAt(client, newAddress()).signIn(renewed), 100, 3600, 'locked again');
   isLocked(
     t,
     await browserAt(client, newAddress(), deviceOnly).signIn(renewed),
     100,
     3600,
-    'a device from before the change is a stranger',
+    'a device from before the password change is unknown',
   );
   const lines = await runOperatorCommand({ db: database.db, config: app.config }, 'reset-password', [
     owner.email,
@@ -102,20 +106,20 @@ async function keepsTheOwnerIn(t: Test, service: TestService, clients: [Client, 
     t.equal(
       (await browserAt(one, newAddress()).signIn({ ...owner, password: fresh })).status,
       200,
-      'a reset lifts the lock',
+      'a password reset lifts the lock',
     );
 }
 
 onEachDatabase(t, env, async (t, service) => {
   await t.test(
-    '66: 100 wrong passwords from elsewhere: the known device signs in, the session changes the password, a reset lifts the lock',
+    '66: after 100 wrong passwords, a known device and a session still work, and a password reset lifts the lock',
     async (t) => keepsTheOwnerIn(t, service, [service.client, service.client]),
   );
 });
 
 t.test(
-  '66: a reset lifts the lock on every replica, with windows in Redis',
-  { skip: !hasRedis() && 'No redis-server on this machine.' },
+  '66: a password reset lifts the lock on every replica when windows are in Redis',
+  { skip: !hasRedis() && 'redis-server is not installed.' },
   async (t) => {
     const redis = await startRedis(t);
     const service = await startTestService(t, 'postgres', { ...env, REDIS_URL: redis.url });
@@ -125,7 +129,7 @@ t.test(
 );
 
 t.test(
-  '66: a known device has its own limit; a cookie of another account or of nobody is none',
+  '66: a known device has its own limit; a cookie of another account or a forged cookie is not a known device',
   async (t) => {
     const { client } = await startTestService(t, 'postgres', env);
     const owner = { email: email(), password };
@@ -134,26 +138,30 @@ t.test(
       await browserAt(client, '192.0.2.2').signUp({ email: email(), password }),
       'parley_device',
     );
-    t.notMatch(device, owner.email.split('@')[0], 'no email address in it');
+    t.notMatch(device, owner.email.split('@')[0], 'the cookie contains no email address');
     const wrong = { email: owner.email, password: 'wrong password' };
     const guesses = await Promise.all(
       Array.from({ length: 12 }, () => browserAt(client, newAddress(), device).signIn(wrong)),
     );
-    t.equal(count(guesses, 'invalidLogin'), 10, 'whatever the addresses');
+    t.equal(count(guesses, 'invalidLogin'), 10, 'across all IP addresses');
     isLocked(
       t,
       await browserAt(client, newAddress(), device).signIn(owner),
       10,
       60,
-      'the device waits a minute',
+      'the device has to wait a minute',
     );
-    t.equal((await browserAt(client, newAddress()).signIn(owner)).status, 200, 'and nobody else');
+    t.equal(
+      (await browserAt(client, newAddress()).signIn(owner)).status,
+      200,
+      'other devices do not have to wait',
+    );
 
     await guess(client, owner.email, 90);
     t.equal(
       count(await guess(client, owner.email, 10), 'invalidLogin'),
       10,
-      'what a device failed is not counted for strangers',
+      'failures of a known device do not count toward the limit of unknown devices',
     );
     const forged = `${device.slice(0, -3)}abc`;
     for (const cookie of [stranger, forged, 'parley_device=x', `${stranger}.${device.split('.').at(-1)}`])
@@ -161,7 +169,7 @@ t.test(
   },
 );
 
-t.test('66: a wrong current password counts for its session only', async (t) => {
+t.test('66: wrong current passwords count only for their session', async (t) => {
   const { client } = await startTestService(t, 'postgres', env);
   const owner = { email: email(), password };
   const first = cookiesOf(await browserAt(client, '192.0.2.1').signUp(owner));
@@ -173,11 +181,7 @@ t.test('66: a wrong current password counts for its session only', async (t) => 
   t.equal(count(answers, 'invalidLogin'), 10);
   const change = { current_password: password, new_password: next };
   t.match(await browserAt(client, '192.0.2.1', first).changePassword(change), { status: 429 });
-  t.equal(
-    (await browserAt(client, '192.0.2.1').signIn(owner)).status,
-    200,
-    'a sign-in from the same address',
-  );
+  t.equal((await browserAt(client, '192.0.2.1').signIn(owner)).status, 200, 'sign-in from the same address');
   t.equal(
     (await browserAt(client, '192.0.2.1', second).changePassword(change)).status,
     204,
@@ -185,7 +189,7 @@ t.test('66: a wrong current password counts for its session only', async (t) => 
   );
 });
 
-t.test('67: one address, 40 email addresses, one password each: limited by /64 for an hour', async (t) => {
+t.test('67: failed sign-ins to many email addresses are limited per /64 network and hour', async (t) => {
   const { client } = await startTestService(t, 'postgres', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '2' });
   const owner = { email: email(), password };
   const device = cookiesOf(await browserAt(client, '2001:db8:1:2::1').signUp(owner), 'parley_device');
@@ -205,12 +209,12 @@ t.test('67: one address, 40 email addresses, one password each: limited by /64 f
   t.equal(
     (await browserAt(client, '2001:db8:1:2::1', device).signIn(owner)).status,
     200,
-    'a known device behind the same network',
+    'a known device in the same network',
   );
 });
 
 t.test(
-  '67: 80 connections of wrong sign-ins from one address: honest ones from another succeed',
+  '67: while one address floods 80 connections with failed sign-ins, sign-ins from another address succeed',
   async (t) => {
     const { client } = await startTestService(t, 'postgres', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '1000000' });
     const owners = Array.from({ length: 5 }, () => ({ email: email(), password }));
@@ -224,7 +228,7 @@ t.test(
           password,
         });
         if (answer.status === 503) shed.push(answer);
-        // Client and service share this process: without a pause there is nothing left for the honest ones to run on.
+        // The client and the service share this process. Without a pause, the other sign-ins would get no CPU time.
         await sleep(100);
       }
     });
@@ -236,6 +240,6 @@ t.test(
     isOver = true;
     await Promise.all(flood);
     t.equal(count(honest, 200), 20);
-    t.ok(shed.length > 0, `${shed.length} of the flood were shed`);
+    t.ok(shed.length > 0, `${shed.length} requests of the flood were shed`);
   },
 );

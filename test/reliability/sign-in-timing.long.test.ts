@@ -1,4 +1,4 @@
-// Reliability test 53: nobody learns from a sign-in whether an account exists.
+// Reliability test 53: a sign-in does not reveal whether an account exists.
 import t from 'tap';
 import type { Client } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
@@ -6,8 +6,8 @@ import { onEachDatabase } from '../support/service.ts';
 const TRIES = 200;
 
 /**
- * How probable it is that one of the first is larger than one of the others: 0.5 where both come from the same source.
- * Only the order counts, so that a busy machine, which makes some times ten times as long, decides nothing.
+ * The probability that a value of the first sample is larger than one of the second: 0.5 if both have the same source.
+ * It depends only on the order, so outliers on a busy machine do not matter.
  */
 function superiority(first: readonly number[], others: readonly number[]): number {
   let larger = 0;
@@ -15,7 +15,7 @@ function superiority(first: readonly number[], others: readonly number[]): numbe
   return larger / (first.length * others.length);
 }
 
-/** Four standard deviations of that, for two times 100 from the same source. */
+/** Four standard deviations for two samples of 100 from the same source. */
 const NOISE = 0.17;
 
 async function timeOf(client: Client, email: string): Promise<{ ms: number; body: string }> {
@@ -37,7 +37,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
   for (let n = 0; n < 10; n += 1) await timeOf(client, 'warm-up@example.com');
 
   for (let n = 0; n < TRIES / 2; n += 1) {
-    // Both of a pair meet the same moment, in an order that nothing else follows.
+    // Both requests of a pair run at about the same time, in random order.
     const pair = [
       ['known', known[n % 10]],
       ['unknown', unknown[n % 10]],
@@ -52,6 +52,6 @@ onEachDatabase(t, {}, async (t, { client }) => {
 
   t.equal(bodies.size, 1, 'the same body and the same headers');
   const share = superiority(times.known, times.unknown);
-  t.comment(`a known address takes longer in ${(100 * share).toFixed(1)}% of all pairs`);
+  t.comment(`known email addresses take longer in ${(100 * share).toFixed(1)}% of all pairs`);
   t.ok(Math.abs(share - 0.5) < NOISE, `${share}`);
 });

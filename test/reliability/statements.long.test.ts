@@ -1,4 +1,4 @@
-// Statements that take too long, and a Postgres that has no connection left: reliability test 78. Contract section 11.
+// Statements that time out, and Postgres without free connections: reliability test 78. Contract section 11.
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
@@ -9,7 +9,7 @@ import { eventually } from '../support/upstream/engine.ts';
 
 const unavailable = { status: 503, body: { error: { code: 'serviceUnavailable' } } };
 
-/** A fresh database, and a connection to it that is not the service's. */
+/** A fresh database, and a connection to it that the service does not use. */
 async function start(t: Test) {
   const { drop, env } = await freshDatabase('postgres');
   const url = String(env.DATABASE_URL);
@@ -18,14 +18,14 @@ async function start(t: Test) {
     await sql.end();
     await drop();
   });
-  /** Connections of the service's that wait for a lock. */
+  /** The number of connections of the service that wait for a lock. */
   const waiting = async () => {
     const [row] = await sql<{ count: number }[]>`
       select count(*)::int from pg_stat_activity
       where datname = current_database() and application_name like 'parley%' and wait_event_type = 'Lock'`;
     return row?.count ?? 0;
   };
-  /** Does something while nobody else gets at a table. */
+  /** Does work while a table is locked. */
   const whileLocked = (table: string, work: () => Promise<void>) =>
     sql.begin(async (tx) => {
       await tx.unsafe(`lock table ${table} in access exclusive mode`);
@@ -40,8 +40,8 @@ const ways = [
 ] as const;
 
 for (const [way, isPooled] of ways) {
-  const skip = isPooled && !hasPgbouncer() && 'there is no pgbouncer';
-  t.test(`78 a statement longer than its timeout, by way of ${way}`, { skip }, async (t) => {
+  const skip = isPooled && !hasPgbouncer() && 'PgBouncer is not installed';
+  t.test(`78 a statement that exceeds its timeout, through ${way}`, { skip }, async (t) => {
     const { url, waiting, whileLocked } = await start(t);
     const { client } = await startCluster(t, {
       count: 1,
@@ -51,18 +51,18 @@ for (const [way, isPooled] of ways) {
     const { cookie } = await client.signUp();
     const key = { name: 'Test key', scopes: ['chat'] };
 
-    await t.test('single: 503, and it is ended on the server', () =>
+    await t.test('outside a transaction: 503, and the statement is canceled on the server', () =>
       whileLocked('conversations', async () => {
         const answers = Array.from({ length: 12 }, () => client.get('/conversations', { cookie }));
-        await eventually('statements wait for the lock', async () => (await waiting()) > 2);
+        await eventually('statements are waiting for the lock', async () => (await waiting()) > 2);
         for (const answer of await Promise.all(answers)) t.match(answer, unavailable);
         t.equal(await waiting(), 0);
       }),
     );
-    await t.test('in a transaction: 503, and it is ended on the server', () =>
+    await t.test('in a transaction: 503, and the statement is canceled on the server', () =>
       whileLocked('api_keys', async () => {
         const answers = Array.from({ length: 3 }, () => client.post('/keys', key, { cookie }));
-        await eventually('a statement waits for the lock', async () => (await waiting()) > 0);
+        await eventually('a statement is waiting for the lock', async () => (await waiting()) > 0);
         for (const answer of await Promise.all(answers)) t.match(answer, unavailable);
         t.equal(await waiting(), 0);
       }),
@@ -77,7 +77,7 @@ for (const [way, isPooled] of ways) {
   });
 }
 
-t.test('78 migrations take as long as they take, whatever the role allows a statement', async (t) => {
+t.test("78 migrations ignore the role's statement timeout", async (t) => {
   const { sql, url, whileLocked } = await start(t);
   await sql.unsafe(`create role hasty login superuser; alter role hasty set statement_timeout = '1s'`);
   t.teardown(() => sql`drop role hasty`.catch(() => {}));
@@ -93,12 +93,12 @@ t.test('78 migrations take as long as they take, whatever the role allows a stat
         where usename = 'hasty' and wait_event_type = 'Lock' and now() - query_start > interval '2 s'`;
       return (row?.count ?? 0) > 0;
     };
-    await eventually('a migration waits longer than the role allows', isWaiting);
+    await eventually('a migration has waited longer than the statement timeout of the role', isWaiting);
   });
   await t.resolves(started);
 });
 
-t.test('DATABASE_CONNECTIONS: no more than that, all kinds together', async (t) => {
+t.test('DATABASE_CONNECTIONS limits the connections of all kinds together', async (t) => {
   const { sql, url } = await start(t);
   const { client } = await startCluster(t, {
     count: 1,
@@ -120,13 +120,13 @@ t.test('DATABASE_CONNECTIONS: no more than that, all kinds together', async (t) 
       statuses.push(answer.status);
     }),
   );
-  t.notOk(statuses.includes(503), 'they wait for each other');
+  t.notOk(statuses.includes(503), 'requests wait for a free connection instead of failing');
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'parley%'`;
   t.ok(row && row.count > 5 && row.count <= 10, `${row?.count} connections`);
 });
 
-t.test('Postgres without a connection left (53300)', async (t) => {
+t.test('Postgres without free connections (53300)', async (t) => {
   const { sql, url } = await start(t);
   await sql.unsafe('create role limited login; grant postgres to limited');
   t.teardown(() => sql`drop role limited`.catch(() => {}));
@@ -137,7 +137,7 @@ t.test('Postgres without a connection left (53300)', async (t) => {
   };
   const hint = 'Postgres has no free connections for this process, which needs up to 20 (SQLSTATE 53300).';
 
-  await t.test('at start: one line that says what to do', async (t) => {
+  await t.test('at startup: the process exits with one line that says what to do', async (t) => {
     await allow(0);
     const { code, output } = await failToStart(t, { DATABASE_URL: limited });
     t.equal(code, 1);
@@ -146,7 +146,7 @@ t.test('Postgres without a connection left (53300)', async (t) => {
     t.equal(output.trimEnd().split('\n').length, 1);
   });
 
-  await t.test('while it runs: 503 and one line in the log, and it recovers', async (t) => {
+  await t.test('at runtime: requests get 503, the log has one line, and the service recovers', async (t) => {
     await allow(-1);
     const { client, replicas } = await startCluster(t, { count: 1, databaseUrl: limited });
     const { cookie } = await client.signUp();
@@ -160,7 +160,7 @@ t.test('Postgres without a connection left (53300)', async (t) => {
     t.equal(lines.length, 1);
     await allow(-1);
     await eventually(
-      'it is served again',
+      'requests are served again',
       async () => (await client.get('/account', { cookie })).status === 200,
     );
   });

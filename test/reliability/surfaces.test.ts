@@ -1,4 +1,4 @@
-// What every surface of the chat promises: exact charges, aborts, retries, and no silent end.
+// Guarantees of every chat surface: exact charges, aborts, retries, and no silent end of a stream.
 import t, { type Test } from 'tap';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
@@ -24,72 +24,84 @@ function commonTests(t: Test, service: TestService, surface: Surface) {
     return { ...owner, key, used };
   };
 
-  t.test('whole and streamed: the same text, a unit each, tokens counted, one row in the log', async (t) => {
-    const { accountId, cookie, key, used } = await newCaller();
-    const whole = await client.post(path, surface.body('Hello there'), { key });
-    t.equal(whole.status, 200, whole.text);
-    t.equal(surface.textOf(whole.body), 'You said: Hello there');
-    const charge = await lastCharge(service, accountId);
-    t.match(charge, { state: 'final', status: 200, units: 1, input_tokens: 2, output_tokens: 4 });
+  t.test(
+    'streamed and unstreamed replies have the same text, and each is charged one unit and logged with its tokens',
+    async (t) => {
+      const { accountId, cookie, key, used } = await newCaller();
+      const whole = await client.post(path, surface.body('Hello there'), { key });
+      t.equal(whole.status, 200, whole.text);
+      t.equal(surface.textOf(whole.body), 'You said: Hello there');
+      const charge = await lastCharge(service, accountId);
+      t.match(charge, { state: 'final', status: 200, units: 1, input_tokens: 2, output_tokens: 4 });
 
-    const streamed = await client.post(path, surface.body('Hello there', { stream: true }), { key });
-    const events: ServerEvent[] = streamed.body;
-    t.equal(surface.streamedText(events), 'You said: Hello there');
-    t.ok(surface.isEnd(events.at(-1) as ServerEvent));
-    t.equal(events.filter(surface.isEnd).length, 1);
-    t.notOk(events.some((event) => surface.errorCodeOf(event)));
-    t.match(await lastChargeBecomes(service, accountId, { output_tokens: 4 }), { ...charge });
-    t.equal(await used(), 2);
-    for (const { headers } of [whole, streamed]) t.match(headers.get('ratelimit'), /"chat"/);
+      const streamed = await client.post(path, surface.body('Hello there', { stream: true }), { key });
+      const events: ServerEvent[] = streamed.body;
+      t.equal(surface.streamedText(events), 'You said: Hello there');
+      t.ok(surface.isEnd(events.at(-1) as ServerEvent));
+      t.equal(events.filter(surface.isEnd).length, 1);
+      t.notOk(events.some((event) => surface.errorCodeOf(event)));
+      t.match(await lastChargeBecomes(service, accountId, { output_tokens: 4 }), { ...charge });
+      t.equal(await used(), 2);
+      for (const { headers } of [whole, streamed]) t.match(headers.get('ratelimit'), /"chat"/);
 
-    const log = await client.get(`/requests?endpoint=${encodeURIComponent(endpoint)}`, { cookie });
-    t.match(log.body.data, [
-      { endpoint, units: 1, status: 200 },
-      { endpoint, units: 1, status: 200 },
-    ]);
-  });
+      const log = await client.get(`/requests?endpoint=${encodeURIComponent(endpoint)}`, { cookie });
+      t.match(log.body.data, [
+        { endpoint, units: 1, status: 200 },
+        { endpoint, units: 1, status: 200 },
+      ]);
+    },
+  );
 
-  t.test('a stream cut at every chunk: a refund before the first, an error event after it', async (t) => {
-    const { accountId, key, used } = await newCaller();
-    let delivered = 0;
-    for (const fault of ['truncate', 'cut', 'error-event'] as const) {
-      for (let faultAfter = 0; faultAfter <= CHUNKS; faultAfter += 1) {
-        await upstream.configure({ chunks: CHUNKS, chunkIntervalMs: 20, fault, faultAfter });
-        const answer = await client.post(path, surface.body('Hello', { stream: true }), { key });
-        const what = `${fault} after ${faultAfter}`;
-        if (answer.status === 200) {
-          delivered += 1;
-          const events: ServerEvent[] = answer.body;
-          t.equal(surface.failureOf(events), 'upstreamError', what);
-          t.notOk(events.some(surface.isEnd), `${what}: it does not end as if it were whole`);
-          await lastChargeBecomes(service, accountId, { state: 'final', code: 'upstreamError' });
-        } else {
-          t.match(answer, { status: 502, body: { error: { code: 'upstreamError' } } }, what);
-          t.equal(faultAfter, 0, `${what}: nothing was delivered`);
-          await lastChargeBecomes(service, accountId, { state: 'refunded' });
+  t.test(
+    'a stream that fails is refunded before its first chunk, and ends with an error event after it',
+    async (t) => {
+      const { accountId, key, used } = await newCaller();
+      let delivered = 0;
+      for (const fault of ['truncate', 'cut', 'error-event'] as const) {
+        for (let faultAfter = 0; faultAfter <= CHUNKS; faultAfter += 1) {
+          await upstream.configure({ chunks: CHUNKS, chunkIntervalMs: 20, fault, faultAfter });
+          const answer = await client.post(path, surface.body('Hello', { stream: true }), { key });
+          const what = `${fault} after ${faultAfter}`;
+          if (answer.status === 200) {
+            delivered += 1;
+            const events: ServerEvent[] = answer.body;
+            t.equal(surface.failureOf(events), 'upstreamError', what);
+            t.notOk(events.some(surface.isEnd), `${what}: the stream does not look complete`);
+            await lastChargeBecomes(service, accountId, { state: 'final', code: 'upstreamError' });
+          } else {
+            t.match(answer, { status: 502, body: { error: { code: 'upstreamError' } } }, what);
+            t.equal(faultAfter, 0, `${what}: nothing was delivered`);
+            await lastChargeBecomes(service, accountId, { state: 'refunded' });
+          }
         }
       }
-    }
-    t.equal(await used(), delivered, 'delivered means charged');
-    t.equal(delivered, 3 * CHUNKS);
-  });
+      t.equal(await used(), delivered, 'every delivered stream is charged');
+      t.equal(delivered, 3 * CHUNKS);
+    },
+  );
 
-  t.test('a client that leaves: the upstream sees it within a second, one charge', async (t) => {
-    const { accountId, key, used } = await newCaller();
-    await upstream.configure({ chunks: 10_000, chunkIntervalMs: 20 });
-    const stream = await openStream(client, path, surface.body('Hello', { stream: true }), { key });
-    const events: ServerEvent[] = [];
-    while (surface.streamedText(events) === '') events.push((await stream.next()) as ServerEvent);
-    const leftAt = Date.now();
-    stream.leave();
-    await eventually('The upstream sees it', async () => (await upstream.onlyCall()).abortedAt !== null);
-    const seenAfter = ((await upstream.onlyCall()).abortedAt ?? 0) - leftAt;
-    t.ok(seenAfter < 1000, `after ${seenAfter} ms`);
-    await lastChargeBecomes(service, accountId, { state: 'final', status: 499 });
-    t.equal(await used(), 1);
-  });
+  t.test(
+    'when the client disconnects, the upstream request is aborted within a second and one unit is charged',
+    async (t) => {
+      const { accountId, key, used } = await newCaller();
+      await upstream.configure({ chunks: 10_000, chunkIntervalMs: 20 });
+      const stream = await openStream(client, path, surface.body('Hello', { stream: true }), { key });
+      const events: ServerEvent[] = [];
+      while (surface.streamedText(events) === '') events.push((await stream.next()) as ServerEvent);
+      const leftAt = Date.now();
+      stream.leave();
+      await eventually(
+        'the upstream request is aborted',
+        async () => (await upstream.onlyCall()).abortedAt !== null,
+      );
+      const seenAfter = ((await upstream.onlyCall()).abortedAt ?? 0) - leftAt;
+      t.ok(seenAfter < 1000, `aborted after ${seenAfter} ms`);
+      await lastChargeBecomes(service, accountId, { state: 'final', status: 499 });
+      t.equal(await used(), 1);
+    },
+  );
 
-  t.test('Idempotency-Key: a retry gets the same answer, whole and streamed, uncharged', async (t) => {
+  t.test('Idempotency-Key: a retry gets the same reply without a charge, streamed or not', async (t) => {
     const { key, used } = await newCaller();
     for (const stream of [false, true]) {
       const headers = { 'idempotency-key': crypto.randomUUID() };
@@ -109,7 +121,7 @@ function commonTests(t: Test, service: TestService, surface: Surface) {
     t.equal((await upstream.calls()).chat, 2);
   });
 
-  t.test('what is refused is not charged: quota, scope, model, body', async (t) => {
+  t.test('refused requests are not charged: scope, model, and body', async (t) => {
     const { key, used } = await newCaller();
     const narrow = await newCaller(['models']);
     const refused = async (key: string, body: object, expected: object) =>
@@ -131,7 +143,7 @@ function commonTests(t: Test, service: TestService, surface: Surface) {
     t.equal((await upstream.calls()).chat, 2);
   });
 
-  t.test('an upstream that fails before its first byte: an error, and a refund', async (t) => {
+  t.test('an upstream that fails before its first byte causes an error and a refund', async (t) => {
     const { accountId, key, used } = await newCaller();
     for (const stream of [false, true]) {
       await upstream.configure({ fault: 'status', status: 500 });
@@ -163,7 +175,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
 
 onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, { client }) => {
   for (const surface of surfaces) {
-    t.test(`${surface.path}: a spent quota is a 429 that no client retries`, async (t) => {
+    t.test(`${surface.path}: an exceeded quota is a 429 that tells clients not to retry`, async (t) => {
       const { key } = await client.createKey(await client.signUp());
       t.equal((await client.post(surface.path, surface.body('Hello'), { key })).status, 200);
       for (const stream of [false, true]) {
@@ -181,7 +193,7 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, { client }) => {
 
 onEachDatabase(t, { CHAT_URL: upstream.url, STREAMS_PER_ACCOUNT: '1' }, async (t, { client }) => {
   for (const surface of surfaces) {
-    t.test(`${surface.path}: streams at once are limited`, async (t) => {
+    t.test(`${surface.path}: concurrent streams are limited`, async (t) => {
       await upstream.configure({ chunks: 10_000, chunkIntervalMs: 20 });
       const { key } = await client.createKey(await client.signUp());
       const body = surface.body('Hello', { stream: true });

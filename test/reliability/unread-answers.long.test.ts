@@ -1,4 +1,4 @@
-// Reliability test 60: clients that read nothing.
+// Reliability test 60: clients that do not read their responses.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -32,7 +32,7 @@ const requestOf = (path: string, body: unknown, headers: Record<string, string>)
   ].join('\r\n');
 };
 
-t.test('a deadline of 3 s in the place of 60', async (t) => {
+t.test('with a deadline of 3 s instead of 60 s', async (t) => {
   const { app, client, port } = await startTestService(
     t,
     'embedded',
@@ -44,7 +44,7 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
   await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie: owner.cookie });
   const authorization = { Authorization: `Bearer ${key}` };
 
-  /** A client that sends requests and reads nothing; its connection as the service sees it. */
+  /** A client that sends requests and reads nothing, and the service's end of its connection. */
   async function deaf(requests: string): Promise<{ client: Socket; server: Socket }> {
     const [[server], socket] = await Promise.all([
       once(app.server, 'connection') as Promise<[Socket]>,
@@ -60,28 +60,31 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
     return { client: socket, server };
   }
 
-  await t.test('60: 20 streams nobody reads are ended, slots and upstream requests are free', async (t) => {
-    await upstream.configure({ chunks: 100_000_000, chunkSize: 50_000 });
-    const connections: Awaited<ReturnType<typeof deaf>>[] = [];
-    for (let n = 0; n < STREAMS; n += 1) {
-      const { body, path } = all[n % all.length] as (typeof all)[number];
-      connections.push(await deaf(requestOf(path, body('Hi', { stream: true }), authorization)));
-    }
-    await eventually('all are open', async () => app.calls.taken === STREAMS);
-    const refused = await client.post('/chat', { message: 'Hi', stream: true }, { key });
-    t.equal(refused.body.error.code, 'tooManyStreams');
-    await eventually(
-      'all are ended',
-      async () =>
-        app.calls.taken === 0 &&
-        (await upstream.calls()).open === 0 &&
-        connections.every(({ server }) => server.destroyed),
-      240_000,
-    );
-    for (const { client: socket } of connections) socket.destroy();
-  });
+  await t.test(
+    '60: 20 unread streams are ended, and their slots and upstream requests are released',
+    async (t) => {
+      await upstream.configure({ chunks: 100_000_000, chunkSize: 50_000 });
+      const connections: Awaited<ReturnType<typeof deaf>>[] = [];
+      for (let n = 0; n < STREAMS; n += 1) {
+        const { body, path } = all[n % all.length] as (typeof all)[number];
+        connections.push(await deaf(requestOf(path, body('Hi', { stream: true }), authorization)));
+      }
+      await eventually('all streams are open', async () => app.calls.taken === STREAMS);
+      const refused = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+      t.equal(refused.body.error.code, 'tooManyStreams');
+      await eventually(
+        'all streams have ended',
+        async () =>
+          app.calls.taken === 0 &&
+          (await upstream.calls()).open === 0 &&
+          connections.every(({ server }) => server.destroyed),
+        240_000,
+      );
+      for (const { client: socket } of connections) socket.destroy();
+    },
+  );
 
-  await t.test('a stream that is read slowly, and one that is silent, go on', async (t) => {
+  await t.test('a stream that is read slowly and a stream that is silent continue', async (t) => {
     await upstream.configure({ chunks: 3, chunkIntervalMs: UNREAD_MS });
     const { rest } = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
     t.equal((await rest()).at(-1)?.event, 'done');
@@ -90,32 +93,32 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
     const { client: reader, server } = await deaf(
       requestOf('/chat', { message: 'Hi', stream: true }, authorization),
     );
-    await eventually('it waits for its reader', async () => server.writableLength > 0);
-    // Never for as long as the deadline without a byte, and for longer than it in all.
+    await eventually('the stream is waiting for its reader', async () => server.writableLength > 0);
+    // Each pause is shorter than the deadline, but all together are longer.
     for (let turn = 0; turn < 10; turn += 1) {
       await new Promise((resolve) => setTimeout(resolve, UNREAD_MS / 6));
       reader.read(1_000_000);
     }
     t.notOk(server.destroyed);
     reader.destroy();
-    await eventually('it has ended', async () => app.calls.taken === 0, 20_000);
+    await eventually('the stream has ended', async () => app.calls.taken === 0, 20_000);
   });
 
-  await t.test('whole answers and replays that nobody reads: the connection is closed', async (t) => {
+  await t.test('the connection of an unread response or replay is closed', async (t) => {
     await upstream.configure({ chunks: 1900, chunkSize: 1000 });
     for (const stream of [false, true]) {
       const headers = { 'idempotency-key': randomUUID() };
       const body = { message: 'Hi', stream };
       t.equal((await client.post('/chat', body, { key, headers })).status, 200);
-      // More than the system holds for a connection.
+      // More than the system buffers for a connection.
       const requests = requestOf('/chat', body, {
         ...authorization,
         'Idempotency-Key': headers['idempotency-key'],
       });
       const { client: socket, server } = await deaf(requests.repeat(12));
-      await eventually('an answer waits', async () => server.writableLength > 0);
+      await eventually('a response is waiting', async () => server.writableLength > 0);
       t.notOk(server.destroyed);
-      await eventually('it is closed', async () => server.destroyed, 120_000);
+      await eventually('the connection is closed', async () => server.destroyed, 120_000);
       socket.destroy();
     }
   });
