@@ -1,4 +1,4 @@
-// The ledger itself, over both databases; the service around it is tested from outside.
+// The ledger alone, on both databases. Other tests cover it through the API.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
@@ -61,7 +61,7 @@ for (const kind of databaseKinds) {
       units,
     });
 
-    await t.test('admits to the ceiling exactly, however many arrive together', async (t) => {
+    await t.test('concurrent charges are admitted exactly up to the limit', async (t) => {
       const account = await newAccount(database);
       const results = await Promise.allSettled(
         Array.from({ length: 100 }, () => ledger.admit(charge(account))),
@@ -74,7 +74,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'n units are all or nothing, and what fits behind a refused charge is admitted',
+      'the units of a charge are admitted all or none, and a smaller charge after a refused one is admitted',
       async (t) => {
         const account = await newAccount(database);
         const sizes = [8, 3, 1, 5, 1, 1];
@@ -87,7 +87,7 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('a refund gives the units back, once', async (t) => {
+    await t.test('a refund returns the units only once', async (t) => {
       const account = await newAccount(database);
       const admission = await ledger.admit(charge(account, 4));
       const failure = { code: 'upstreamError', statusCode: 502 };
@@ -109,7 +109,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'charges of an account that is gone are refused, and harm nobody in the batch',
+      'charges of deleted or unknown accounts are refused without affecting others in the batch',
       async (t) => {
         const [living, gone] = [await newAccount(database), await newAccount(database)];
         await database.db.execute(sql`update accounts set deleted_at = now() where id = ${gone}`);
@@ -124,7 +124,7 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('text that Postgres cannot hold does not harm the batch, nor its own turn', async (t) => {
+    await t.test('text that Postgres cannot store does not fail the batch or its own turn', async (t) => {
       const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(database)));
       const admissions = await Promise.all(accounts.map((id) => ledger.admit(charge(id))));
       const turn = (accountId: string, content: string) => ({
@@ -151,7 +151,7 @@ for (const kind of databaseKinds) {
       t.equal(rows[0]?.count, 10);
     });
 
-    await t.test('a final write that fails refunds, and delivers nothing', async (t) => {
+    await t.test('if the final write fails, the charge is refunded and nothing is delivered', async (t) => {
       await database.db.execute(sql`
         create function refuse() returns trigger language plpgsql as $$ begin raise sqlstate '53100'; end $$`);
       await database.db.execute(sql`
@@ -173,7 +173,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'the sweep refunds what a process with an expired lease left, and nothing of a living one',
+      'the sweep refunds open charges of processes with an expired lease, and of no others',
       async (t) => {
         const [dying, slow] = [await newAccount(database), await newAccount(database)];
         const other = new Ledger(database, plans, silentLog);
@@ -189,13 +189,13 @@ for (const kind of databaseKinds) {
         await ledger.finalise(working, outcome);
         t.ok(
           await other.admit(charge(dying)),
-          'a process that lost its lease takes a new one before it charges',
+          'a process that lost its lease acquires a new one before it charges',
         );
         await other.stop();
       },
     );
 
-    await t.test('stopping gives back what nobody will settle', async (t) => {
+    await t.test('stopping the ledger refunds its open charges', async (t) => {
       const account = await newAccount(database);
       const other = new Ledger(database, plans, silentLog);
       await other.start();
@@ -204,7 +204,7 @@ for (const kind of databaseKinds) {
       t.equal(await counter(database, account, 'chat'), 0);
     });
 
-    await t.test('the audit finds a counter that was tampered with, and nothing else', async (t) => {
+    await t.test('the audit reports a modified counter, and nothing else', async (t) => {
       t.same((await audit(database.db)).differences, []);
       const account = await newAccount(database);
       await ledger.finalise(await ledger.admit(charge(account)), outcome);
@@ -218,7 +218,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-t.test('postgres: one locked account delays neither the other 99 nor fails them', async (t) => {
+t.test('postgres: one locked account neither delays nor fails 99 others', async (t) => {
   const fresh = await freshDatabase('postgres');
   const database = await openDatabase({ url: String(fresh.env.DATABASE_URL) });
   const ledger = new Ledger(database, plans, silentLog);
@@ -259,7 +259,7 @@ t.test('postgres: one locked account delays neither the other 99 nor fails them'
   await lock;
   const others = results.filter((_, index) => accounts[index] !== locked);
   t.ok(others.every(({ status }) => status === 'fulfilled'));
-  t.equal(ended.at(-1), locked, 'nobody waited for as long as the one that is locked');
+  t.equal(ended.at(-1), locked, 'the locked account finishes last');
   t.match(results[50], { status: 'rejected', reason: { code: 'serviceUnavailable' } });
   t.same((await audit(database.db)).differences, []);
 });

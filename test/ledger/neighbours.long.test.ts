@@ -1,4 +1,4 @@
-// What one account does, or its locks, does not harm the others: contract section 5, docs/decisions/0010.
+// One account's load or locks do not affect other accounts: contract section 5, docs/decisions/0010.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -12,14 +12,14 @@ import { admitInLedger, failure, outcome, rules, start, startLedger, until } fro
 
 const MIB = 1024 * 1024;
 
-/** Does something while an account's counters are locked. */
+/** Runs work while an account's counters are locked. */
 const whileLocked = (db: Db, accountId: string, work: () => Promise<void>) =>
   db.transaction(async (tx) => {
     await tx.execute(sql`select from usage_counters where account_id = ${accountId} for update`);
     await work();
   });
 
-/** Milliseconds; endless where one failed. */
+/** In milliseconds. Infinity if one failed. */
 const slowestOf = (results: PromiseSettledResult<number>[]) =>
   Math.max(
     ...results.map((result) =>
@@ -27,7 +27,7 @@ const slowestOf = (results: PromiseSettledResult<number>[]) =>
     ),
   );
 
-t.test('large answers do not hold up the small ones of another account', async (t) => {
+t.test('large replies do not delay small ones of another account', async (t) => {
   const { charge, database, db, newAccount } = await start(t);
   const ledger = await startLedger(t, database);
   const other = { ...charge, accountId: await newAccount() };
@@ -57,15 +57,15 @@ t.test('large answers do not hold up the small ones of another account', async (
   );
   const slowest = slowestOf(timed);
   const largest = slowestOf(await stored);
-  t.ok(largest < Number.POSITIVE_INFINITY, 'the large ones are stored');
-  // On any machine: they do not wait until all the large ones are written.
-  t.ok(slowest < largest / 2, `the slowest of the others took ${slowest} ms, the large ones ${largest} ms`);
+  t.ok(largest < Number.POSITIVE_INFINITY, 'the large replies are stored');
+  // Relative, so that it holds on any machine: small charges do not wait until all large replies are written.
+  t.ok(slowest < largest / 2, `the slowest small charge took ${slowest} ms, the large replies ${largest} ms`);
   const sizes = await rowsOf(db, sql`select distinct length(body) as length from idempotency_keys`);
   t.same(sizes, [{ length: 6 * MIB }]);
   t.same((await audit(db)).differences, []);
 });
 
-t.test('the sweep passes over an account that is locked, however much of it is open', async (t) => {
+t.test('the sweep skips a locked account, however many open charges it has', async (t) => {
   const { account, database, db, newAccount, row, states } = await start(t);
   const other = await newAccount();
   const holder = uuidv7();
@@ -76,7 +76,7 @@ t.test('the sweep passes over an account that is locked, however much of it is o
   await whileLocked(db, account, async () => {
     for (const atMost of [100, 2]) {
       if (atMost === 2) await admitOneMore();
-      t.equal(await sweepCharges(database, atMost), 1, `${atMost} at most`);
+      t.equal(await sweepCharges(database, atMost), 1, `a sweep of at most ${atMost}`);
       t.same([...new Set(await states(other))], ['refunded']);
       t.same(await states(), ['admitted', 'admitted', 'admitted']);
     }
@@ -94,7 +94,7 @@ t.test('the sweep passes over an account that is locked, however much of it is o
   }
 });
 
-t.test('a refund that the database missed does not wait for one of a locked account', async (t) => {
+t.test('a delayed refund does not wait for a delayed refund of a locked account', async (t) => {
   const { account, charge, database, db, newAccount, proxy, states } = await start(t);
   const ledger = await startLedger(t, database);
   const other = await newAccount();
@@ -105,16 +105,21 @@ t.test('a refund that the database missed does not wait for one of a locked acco
   await Promise.all(admissions.map((admission) => ledger.refund(admission, failure)));
   await whileLocked(db, account, async () => {
     proxy.accept();
-    await until(t, 'it is given back', 8000, async () => (await states(other)).join() === 'refunded');
+    await until(
+      t,
+      'the other account is refunded',
+      8000,
+      async () => (await states(other)).join() === 'refunded',
+    );
     t.same(await states(), ['admitted']);
   });
-  await until(t, 'and then the other', 8000, async () => (await states()).join() === 'refunded');
+  await until(t, 'the locked account is refunded', 8000, async () => (await states()).join() === 'refunded');
   t.same((await audit(db)).differences, []);
 });
 
-t.test('a day is charged whatever the time zone of the database', async (t) => {
+t.test('charges use the UTC day, whatever the time zone of the database', async (t) => {
   const { charge, database, db, used } = await start(t);
-  // In Cairo the clocks go forward at midnight of April 30: that day has no midnight, and 23 hours.
+  // In Cairo, the clocks go forward at midnight on April 30, so that day has 23 hours and no midnight.
   await db.execute(sql`
     do $$ begin execute format('alter database %I set timezone = ''Africa/Cairo''', current_database()); end $$`);
   await db.execute(sql`

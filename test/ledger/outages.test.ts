@@ -1,11 +1,11 @@
-// What the ledger does by the clock says when it fails, once an outage, and when it recovers.
+// The ledger's periodic jobs log one line when an outage starts, and one when it ends.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { loggingOutages } from '../../src/telemetry/outage-log.ts';
 import { Gate } from '../support/gate.ts';
 import { admitInLedger, failure, newLedger, start, startLedger, until } from '../support/ledger.ts';
 
-/** A log that keeps its lines. */
+/** A log that records its lines. */
 function recorder() {
   const lines: string[] = [];
   const log = {
@@ -15,7 +15,7 @@ function recorder() {
   return { lines, log };
 }
 
-t.test('a lease ends with its process, though a renewal is on its way', async (t) => {
+t.test('a process ends its lease when it stops, even if a renewal is in flight', async (t) => {
   const { database } = await start(t);
   const sent: string[] = [];
   const [onItsWay, network] = [new Gate(), new Gate()];
@@ -40,7 +40,7 @@ t.test('a lease ends with its process, though a renewal is on its way', async (t
   t.same(sent, ['renewal', 'renewal', 'end']);
 });
 
-t.test('an outage is two lines, however often the work fails', async (t) => {
+t.test('an outage logs two lines, however often the job fails', async (t) => {
   const { lines, log } = recorder();
   let isBroken = false;
   const run = loggingOutages(log, 'The work', async () => {
@@ -57,32 +57,35 @@ t.test('an outage is two lines, however often the work fails', async (t) => {
   ]);
 });
 
-t.test('a database that is away: lease, sweep and repair are logged, and that they work again', async (t) => {
-  const { charge, database, proxy, states } = await start(t);
-  const { lines, log } = recorder();
-  const ledger = await startLedger(t, database, log);
-  const admission = await ledger.admit(charge);
-  proxy.refuse();
-  await ledger.refund(admission, failure);
-  const works = ['Renewing the ledger lease', 'Sweeping the ledger', 'Settling delayed charges'];
-  const ofKind = (kind: string) => lines.filter((line) => line.startsWith(kind)).length;
-  await until(t, 'all three are logged', 20_000, async () => ofKind('error') === works.length);
-  await delay(2500);
-  proxy.accept();
-  await until(t, 'all three work again', 20_000, async () => ofKind('info') === works.length);
-  t.same(
-    lines.filter((line) => line.startsWith('error')).sort(),
-    [...works.map((work) => `error: ${work} failed. Retrying until it succeeds.`)].sort(),
-  );
-  t.same(
-    lines.filter((line) => line.startsWith('info')).sort(),
-    works.map((work) => `info: ${work} works again.`).sort(),
-  );
-  t.same(await states(), ['refunded']);
-});
+t.test(
+  'a database outage logs the failure and the recovery of the lease, the sweep, and delayed settlements',
+  async (t) => {
+    const { charge, database, proxy, states } = await start(t);
+    const { lines, log } = recorder();
+    const ledger = await startLedger(t, database, log);
+    const admission = await ledger.admit(charge);
+    proxy.refuse();
+    await ledger.refund(admission, failure);
+    const works = ['Renewing the ledger lease', 'Sweeping the ledger', 'Settling delayed charges'];
+    const ofKind = (kind: string) => lines.filter((line) => line.startsWith(kind)).length;
+    await until(t, 'all three failures are logged', 20_000, async () => ofKind('error') === works.length);
+    await delay(2500);
+    proxy.accept();
+    await until(t, 'all three recoveries are logged', 20_000, async () => ofKind('info') === works.length);
+    t.same(
+      lines.filter((line) => line.startsWith('error')).sort(),
+      [...works.map((work) => `error: ${work} failed. Retrying until it succeeds.`)].sort(),
+    );
+    t.same(
+      lines.filter((line) => line.startsWith('info')).sort(),
+      works.map((work) => `info: ${work} works again.`).sort(),
+    );
+    t.same(await states(), ['refunded']);
+  },
+);
 
 t.test(
-  'a shutdown during an outage says how many charges are not settled, and what becomes of them',
+  'a shutdown during an outage logs how many charges are not settled and what happens to them',
   async (t) => {
     const { charge, database, proxy } = await start(t);
     const { lines, log } = recorder();
@@ -98,7 +101,7 @@ t.test(
   },
 );
 
-t.test('a shutdown with everything settled logs nothing', async (t) => {
+t.test('a shutdown after all charges are settled logs nothing', async (t) => {
   const { charge, database, states } = await start(t);
   const { lines, log } = recorder();
   const ledger = newLedger(database, log);

@@ -1,4 +1,4 @@
-// What the ledger's protocol promises where answers are lost, leases run out and days end: docs/decisions/0010.
+// Guarantees of the ledger's protocol when results are lost, leases expire, and days end: docs/decisions/0010.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
@@ -17,12 +17,14 @@ import {
   until,
 } from '../support/ledger.ts';
 
-t.test('an answer is lost, then the lease, then the renewal: charged once, and delivered', async (t) => {
-  const { charge, database, db, direct, proxy, states, used } = await start(t);
-  const ledger = await startLedger(t, database);
-  // The lease runs out as the charge is committed, and the backend that renews it dies once.
-  await db.execute(sql`create sequence step`);
-  await db.execute(sql`
+t.test(
+  'a request is charged once and delivered, even if the result, the lease, and the renewal are lost',
+  async (t) => {
+    const { charge, database, db, direct, proxy, states, used } = await start(t);
+    const ledger = await startLedger(t, database);
+    // The lease expires when the charge is committed, and the backend that renews it dies once.
+    await db.execute(sql`create sequence step`);
+    await db.execute(sql`
     create function expire() returns trigger language plpgsql as $$ begin
       if (select last_value from step) = 1 then
         perform setval('step', 2);
@@ -30,10 +32,10 @@ t.test('an answer is lost, then the lease, then the renewal: charged once, and d
       end if;
       return new;
     end $$`);
-  await db.execute(
-    sql`create trigger expire before insert on requests for each row execute function expire()`,
-  );
-  await db.execute(sql`
+    await db.execute(
+      sql`create trigger expire before insert on requests for each row execute function expire()`,
+    );
+    await db.execute(sql`
     create function die() returns trigger language plpgsql as $$ begin
       if (select last_value from step) = 2 and new.expires_at > ledger_now() then
         perform setval('step', 3);
@@ -41,18 +43,19 @@ t.test('an answer is lost, then the lease, then the renewal: charged once, and d
       end if;
       return new;
     end $$`);
-  await db.execute(sql`create trigger die before insert on leases for each row execute function die()`);
-  proxy.cutAnswerTo('ledger_admit', 1);
-  const admission = await admitInLedger(ledger, charge);
-  t.equal(proxy.cuts, 1);
-  t.match(await rowsOf(db, sql`select last_value::int as step from step`), [{ step: 3 }]);
-  await ledger.finalise(admission, outcome);
-  t.same(await states(), ['final']);
-  t.match(await used(), [{ used: 1 }, { used: 7 }]);
-  t.same((await audit(direct.db)).differences, []);
-});
+    await db.execute(sql`create trigger die before insert on leases for each row execute function die()`);
+    proxy.cutAnswerTo('ledger_admit', 1);
+    const admission = await admitInLedger(ledger, charge);
+    t.equal(proxy.cuts, 1);
+    t.match(await rowsOf(db, sql`select last_value::int as step from step`), [{ step: 3 }]);
+    await ledger.finalise(admission, outcome);
+    t.same(await states(), ['final']);
+    t.match(await used(), [{ used: 1 }, { used: 7 }]);
+    t.same((await audit(direct.db)).differences, []);
+  },
+);
 
-t.test('a refund does not wait behind five hundred that have nothing to give back', async (t) => {
+t.test('a delayed refund does not wait behind failed admissions that have nothing to refund', async (t) => {
   const { charge, database, proxy, states } = await start(t);
   const ledger = await startLedger(t, database);
   const admission = await admitInLedger(ledger, charge);
@@ -60,12 +63,12 @@ t.test('a refund does not wait behind five hundred that have nothing to give bac
   const lost = await Promise.allSettled(Array.from({ length: 200 }, () => admitInLedger(ledger, charge)));
   t.ok(lost.every(({ status }) => status === 'rejected'));
   await ledger.refund(admission, failure);
-  t.same(await states(), ['admitted'], 'the database is away');
+  t.same(await states(), ['admitted'], 'the database is unreachable');
   proxy.blackHole(false);
-  await until(t, 'it is given back', 8000, async () => (await states()).join() === 'refunded');
+  await until(t, 'the charge is refunded', 8000, async () => (await states()).join() === 'refunded');
 });
 
-t.test('more than five hundred refunds that the database missed are all made up for', async (t) => {
+t.test('after an outage, more than five hundred delayed refunds are all applied', async (t) => {
   const { charge, database, proxy, states, used } = await start(t);
   const ledger = await startLedger(t, database);
   const admissions = await Promise.all(Array.from({ length: 1200 }, () => admitInLedger(ledger, charge)));
@@ -73,11 +76,11 @@ t.test('more than five hundred refunds that the database missed are all made up 
   await Promise.all(admissions.map((admission) => ledger.refund(admission, failure)));
   t.match(await used(), [{ used: 1200 }]);
   proxy.accept();
-  await until(t, 'all are given back', 8000, async () => (await used()).length === 0);
+  await until(t, 'all charges are refunded', 8000, async () => (await used()).length === 0);
   t.same([...new Set(await states())], ['refunded']);
 });
 
-t.test('the sweep does not miss a charge that is being committed while its lease runs out', async (t) => {
+t.test('the sweep does not miss a charge that is being committed while its lease expires', async (t) => {
   const { database, db, direct, row, states, used } = await start(t);
   const holder = uuidv7();
   await renewLease(direct, holder, 1);
@@ -86,7 +89,7 @@ t.test('the sweep does not miss a charge that is being committed while its lease
     await admitCharges(within(tx), [row()], rules(holder), false, 1000);
     await sleep(1500);
     t.equal(await sweepCharges(database, 100), 0);
-    t.equal((await leases()).length, 1, 'the lease is passed over, not deleted');
+    t.equal((await leases()).length, 1, 'the lease is skipped, not deleted');
   });
   t.same(await states(), ['admitted']);
   t.equal(await sweepCharges(database, 100), 1);
@@ -96,7 +99,7 @@ t.test('the sweep does not miss a charge that is being committed while its lease
 });
 
 t.test(
-  'an admission that was repeated before midnight, and itself arrives after it, is not made again',
+  'an admission whose retry succeeded before midnight is not repeated when the original arrives after midnight',
   async (t) => {
     const { database, db, row, states, used } = await start(t);
     const holder = uuidv7();
@@ -120,11 +123,11 @@ t.test(
     t.same(await states(), ['admitted']);
     t.match(await used(), [{ day: made?.day, used: 1 }]);
     const [other] = await admitCharges(database, [row()], rules(holder), false, 1000);
-    t.not(other?.day, made?.day, 'what is new belongs to the new day');
+    t.not(other?.day, made?.day, 'a new charge belongs to the new day');
   },
 );
 
-t.test('an admission that waited for a lock beyond midnight is charged to the new day', async (t) => {
+t.test('an admission that waits for a lock past midnight is charged to the new day', async (t) => {
   const { account, database, db, row, used } = await start(t);
   const holder = uuidv7();
   const untilMidnightMs = 86_400_000 - (Date.now() % 86_400_000);
@@ -141,7 +144,7 @@ t.test('an admission that waited for a lock beyond midnight is charged to the ne
   await db.transaction(async (tx) => {
     await tx.execute(sql`select from usage_counters where account_id = ${account} for update`);
     waiting = admitCharges(database, [row()], rules(holder), false, 10_000);
-    await until(t, 'it waits', 2500, () => isWaitedFor(tx));
+    await until(t, 'the admission waits', 2500, () => isWaitedFor(tx));
     t.equal(await today(), before, 'before midnight');
     while ((await today()) === before) await sleep(50);
   });
@@ -152,7 +155,7 @@ t.test('an admission that waited for a lock beyond midnight is charged to the ne
   );
 });
 
-/** The ledger's statements within a transaction that is open. */
+/** Runs the ledger's statements within an open transaction. */
 function within(tx: Db): Parameters<typeof admitCharges>[0] {
   const run = async (text: string, parameters: unknown[]) => {
     const pieces = text.split(/\$\d+/).map((piece) => sql.raw(piece));

@@ -1,4 +1,4 @@
-// Charges that were admitted from a reading of the ledger, and are decided by their settlement: contract section 5.
+// Charges that are admitted from a reading and decided by the ledger on settlement: contract section 5.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
@@ -65,61 +65,61 @@ for (const kind of databaseKinds) {
     const spend = async (accountId: string, units: number) =>
       other.finalise(await other.admit(chargeOf(accountId, units)), outcome);
 
-    await t.test('the ledger knows a charge once it is final, with its tokens and its headers', async (t) => {
-      const account = await newAccount();
-      const admissions = await Promise.all([1, 2, 3].map(() => ledger.admit(chargeOf(account))));
-      t.same(await states(account), []);
-      t.same(
-        admissions.map(({ reading }) => reading?.used),
-        [1, 2, 3],
-        'what is in flight counts as used',
-      );
-      await Promise.all(admissions.map((admission) => ledger.finalise(admission, outcome)));
-      t.same(await states(account), ['final', 'final', 'final']);
-      t.match((await ledger.usage(account))?.used, { chat: 3, tokens: 21 });
-      await isExact();
-    });
-
     await t.test(
-      'charges that the ledger admitted settle in one batch with others of their key',
+      'a charge admitted from a reading is written once it is final, with its tokens',
       async (t) => {
         const account = await newAccount();
-        const charge = { ...chargeOf(account, 3), keyId: uuidv7() };
-        const admitAll = () =>
-          Promise.all([
-            ...[1, 2, 3].map(() => ledger.admit(charge)),
-            ...[1, 2, 3].map(() => admitInLedger(ledger, charge)),
-          ]);
-        const [admissions, failed] = [await admitAll(), await admitAll()];
-        logged.length = 0;
-        await Promise.all([
-          ...admissions.map((admission) => ledger.finalise(admission, outcome)),
-          ...failed.map((admission) => ledger.refund(admission, failure)),
-        ]);
-        t.same(logged, [], 'and is not rejected');
-        t.match((await ledger.usage(account))?.used, { chat: 18, tokens: 42 });
-        t.match(
-          await rowsOf(
-            db,
-            sql`select meter, used::int, requests::int from key_usage where account_id = ${account} order by meter`,
-          ),
-          [
-            { meter: 'chat', used: 18, requests: 6 },
-            { meter: 'tokens', used: 42, requests: null },
-          ],
+        const admissions = await Promise.all([1, 2, 3].map(() => ledger.admit(chargeOf(account))));
+        t.same(await states(account), []);
+        t.same(
+          admissions.map(({ reading }) => reading?.used),
+          [1, 2, 3],
+          'charges in flight count as used',
         );
+        await Promise.all(admissions.map((admission) => ledger.finalise(admission, outcome)));
+        t.same(await states(account), ['final', 'final', 'final']);
+        t.match((await ledger.usage(account))?.used, { chat: 3, tokens: 21 });
         await isExact();
       },
     );
 
-    await t.test('work that failed is noted, and was not charged', async (t) => {
+    await t.test('charges admitted by the ledger and from readings settle in one batch', async (t) => {
+      const account = await newAccount();
+      const charge = { ...chargeOf(account, 3), keyId: uuidv7() };
+      const admitAll = () =>
+        Promise.all([
+          ...[1, 2, 3].map(() => ledger.admit(charge)),
+          ...[1, 2, 3].map(() => admitInLedger(ledger, charge)),
+        ]);
+      const [admissions, failed] = [await admitAll(), await admitAll()];
+      logged.length = 0;
+      await Promise.all([
+        ...admissions.map((admission) => ledger.finalise(admission, outcome)),
+        ...failed.map((admission) => ledger.refund(admission, failure)),
+      ]);
+      t.same(logged, [], 'the batch is not rejected');
+      t.match((await ledger.usage(account))?.used, { chat: 18, tokens: 42 });
+      t.match(
+        await rowsOf(
+          db,
+          sql`select meter, used::int, requests::int from key_usage where account_id = ${account} order by meter`,
+        ),
+        [
+          { meter: 'chat', used: 18, requests: 6 },
+          { meter: 'tokens', used: 42, requests: null },
+        ],
+      );
+      await isExact();
+    });
+
+    await t.test('a failed request is recorded as refunded and not charged', async (t) => {
       const account = await newAccount();
       const admission = await ledger.admit(chargeOf(account, 4));
       t.equal(await ledger.refund(admission, failure), true);
       await ledger.refund(admission, failure);
       t.match(await rows(account), [{ state: 'refunded', status: 502, code: 'upstreamError' }]);
       t.equal(await used(account), 0);
-      await t.rejects(ledger.finalise(admission, outcome), 'it is over');
+      await t.rejects(ledger.finalise(admission, outcome), 'the charge is already settled');
       t.same(await states(account), ['refunded']);
       await isExact();
     });
@@ -137,7 +137,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'units that others used meanwhile: the settlement refuses, and nothing is overspent',
+      'if others use up the units first, the settlement is refused and the limit is not exceeded',
       async (t) => {
         const account = await newAccount();
         const admissions = await Promise.all(
@@ -159,22 +159,25 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('near the ceiling the ledger decides first, and leaves what is in flight', async (t) => {
-      const account = await newAccount();
-      const early = await Promise.all(Array.from({ length: 10 }, () => ledger.admit(chargeOf(account))));
-      t.same(await states(account), []);
-      const rest = await Promise.allSettled(
-        Array.from({ length: 160 }, () => ledger.admit(chargeOf(account))),
-      );
-      const admitted = rest.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      t.equal(admitted.length, 150);
-      const all: Admission[] = [...early, ...admitted];
-      await Promise.all(all.map((admission) => ledger.finalise(admission, outcome)));
-      t.equal(await used(account), 160, 'no work was in vain, and no unit is idle');
-      await isExact();
-    });
+    await t.test(
+      'near the limit, the ledger admits each charge and leaves room for charges in flight',
+      async (t) => {
+        const account = await newAccount();
+        const early = await Promise.all(Array.from({ length: 10 }, () => ledger.admit(chargeOf(account))));
+        t.same(await states(account), []);
+        const rest = await Promise.allSettled(
+          Array.from({ length: 160 }, () => ledger.admit(chargeOf(account))),
+        );
+        const admitted = rest.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+        t.equal(admitted.length, 150);
+        const all: Admission[] = [...early, ...admitted];
+        await Promise.all(all.map((admission) => ledger.finalise(admission, outcome)));
+        t.equal(await used(account), 160, 'no work was wasted, and no unit is unused');
+        await isExact();
+      },
+    );
 
-    await t.test('what is held on the day before is not in the way of today', async (t) => {
+    await t.test("charges in flight from the previous day do not reduce today's quota", async (t) => {
       const account = await newAccount();
       const held = await Promise.all(Array.from({ length: 10 }, () => ledger.admit(chargeOf(account))));
       await shiftClock(db, '1 day');
@@ -187,7 +190,7 @@ for (const kind of databaseKinds) {
       await isExact();
     });
 
-    await t.test('headers count what is charged and what is in flight, once', async (t) => {
+    await t.test('a reading counts charged units and units in flight once', async (t) => {
       const account = await newAccount();
       const retry = () => ({ key: uuidv7(), fingerprint: 'f' });
       const held = await Promise.all([1, 2, 3].map(() => ledger.admit(chargeOf(account))));
@@ -198,13 +201,13 @@ for (const kind of databaseKinds) {
       const big = (await ledger.admit({ ...chargeOf(account, 100), retry: retry() })) as Admission;
       await ledger.refund(big, failure);
       const last = await ledger.admit(chargeOf(account));
-      t.equal(last.reading?.used, 6, 'what was refunded no longer counts');
+      t.equal(last.reading?.used, 6, 'refunded units no longer count');
       for (const one of [...held, decided, next, last]) await ledger.refund(one, failure);
       t.equal(await used(account), 0);
       await isExact();
     });
 
-    await t.test('raced over two processes: every unit is used, and no more', async (t) => {
+    await t.test('concurrent charges from two processes use exactly every unit', async (t) => {
       const accounts = await Promise.all(Array.from({ length: 20 }, newAccount));
       const served = await Promise.all(
         accounts.map(async (account) => {
@@ -224,50 +227,59 @@ for (const kind of databaseKinds) {
       await isExact();
     });
 
-    await t.test('a plan that was lowered, and an account that is gone, before the settlement', async (t) => {
-      const [lowered, gone] = [await newAccount(), await newAccount()];
-      const admissions = await Promise.all(
-        [lowered, gone, lowered, lowered].map((id) => ledger.admit(chargeOf(id))),
-      );
-      await setPlan(lowered, 'small');
-      await db.execute(sql`update accounts set deleted_at = now() where id = ${gone}`);
-      const settled = await Promise.allSettled(
-        admissions.map((admission) => ledger.finalise(admission, outcome)),
-      );
-      t.same(
-        settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'final')),
-        ['final', 'sessionRequired', 'final', 'quotaExceeded'],
-      );
-      t.same(await states(gone), []);
-      await t.rejects(ledger.admit(chargeOf(lowered)), quotaExceeded);
-      await t.rejects(ledger.admit(chargeOf(gone)), { code: 'sessionRequired' });
-      await isExact();
-    });
+    await t.test(
+      'the settlement enforces a lowered plan, and refuses charges of a deleted account',
+      async (t) => {
+        const [lowered, gone] = [await newAccount(), await newAccount()];
+        const admissions = await Promise.all(
+          [lowered, gone, lowered, lowered].map((id) => ledger.admit(chargeOf(id))),
+        );
+        await setPlan(lowered, 'small');
+        await db.execute(sql`update accounts set deleted_at = now() where id = ${gone}`);
+        const settled = await Promise.allSettled(
+          admissions.map((admission) => ledger.finalise(admission, outcome)),
+        );
+        t.same(
+          settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'final')),
+          ['final', 'sessionRequired', 'final', 'quotaExceeded'],
+        );
+        t.same(await states(gone), []);
+        await t.rejects(ledger.admit(chargeOf(lowered)), quotaExceeded);
+        await t.rejects(ledger.admit(chargeOf(gone)), { code: 'sessionRequired' });
+        await isExact();
+      },
+    );
 
-    await t.test('a meter that the plan leaves out, and one without a limit', async (t) => {
-      const account = await newAccount();
-      await t.rejects(ledger.admit({ ...chargeOf(account), meter: 'search' }), quotaExceeded);
-      await ledger.finalise(await ledger.admit({ ...chargeOf(account, 9999), meter: 'images' }), outcome);
-      t.equal((await ledger.usage(account))?.used.images, 9999);
-    });
+    await t.test(
+      'a meter with a limit of 0 is refused, and a meter without a limit is admitted',
+      async (t) => {
+        const account = await newAccount();
+        await t.rejects(ledger.admit({ ...chargeOf(account), meter: 'search' }), quotaExceeded);
+        await ledger.finalise(await ledger.admit({ ...chargeOf(account, 9999), meter: 'images' }), outcome);
+        t.equal((await ledger.usage(account))?.used.images, 9999);
+      },
+    );
 
-    await t.test('admitted before midnight and settled after it: it counts on the day before', async (t) => {
-      const account = await newAccount();
-      const [charged, failed] = [
-        await ledger.admit(chargeOf(account)),
-        await ledger.admit(chargeOf(account)),
-      ];
-      await shiftClock(db, '1 day');
-      t.teardown(() => shiftClock(db, '0'));
-      await ledger.finalise(charged, outcome);
-      await ledger.refund(failed, failure);
-      await spend(account, 1);
-      const days = (await rows(account)).map(({ day }) => day);
-      t.equal(days[0], charged.day);
-      t.equal(days[1], charged.day);
-      t.not(days[2], charged.day);
-      t.equal(await used(account), 1, 'today');
-      await isExact();
-    });
+    await t.test(
+      'a charge admitted before midnight and settled after it counts on the previous day',
+      async (t) => {
+        const account = await newAccount();
+        const [charged, failed] = [
+          await ledger.admit(chargeOf(account)),
+          await ledger.admit(chargeOf(account)),
+        ];
+        await shiftClock(db, '1 day');
+        t.teardown(() => shiftClock(db, '0'));
+        await ledger.finalise(charged, outcome);
+        await ledger.refund(failed, failure);
+        await spend(account, 1);
+        const days = (await rows(account)).map(({ day }) => day);
+        t.equal(days[0], charged.day);
+        t.equal(days[1], charged.day);
+        t.not(days[2], charged.day);
+        t.equal(await used(account), 1, 'today');
+        await isExact();
+      },
+    );
   });
 }

@@ -1,5 +1,5 @@
-// What becomes of an idempotency key when the database is away at the wrong moment, or two attempts run: contract
-// section 10, docs/decisions/0010.
+// Idempotency keys when the database goes down at the wrong moment, or when two attempts run: contract section 10,
+// docs/decisions/0010.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
@@ -14,94 +14,103 @@ const unavailable = { code: 'serviceUnavailable' };
 const whole = (body: string) => ({ answer: { status: 200, body } });
 const newRetry = () => ({ key: randomUUID(), fingerprint: 'f' });
 
-/** Sets out with a charge and an idempotency key; it must not be a replay. */
+/** Admits a charge with an idempotency key. It must not be a replay. */
 async function admit(
   ledger: Ledger,
   charge: Parameters<Ledger['admit']>[0] & { retry: ReturnType<typeof newRetry> },
 ): Promise<Admission> {
   const admission: Admission | Replay = await ledger.admit(charge);
-  if ('answer' in admission) throw new Error('It is answered already.');
+  if ('answer' in admission) throw new Error('The request is already complete.');
   return admission;
 }
 
 type RetriedCharge = Parameters<typeof admit>[1];
 
-/** Asks again until it is not 409 any more. */
+/** Retries until the request is no longer in progress (409). */
 async function settled(t: Test, ledger: Ledger, charge: RetriedCharge): Promise<Admission | Replay> {
   let answer: Admission | Replay | undefined;
-  await until(t, 'a retry is not in progress for good', 10_000, async () => {
+  await until(t, 'the request is no longer in progress', 10_000, async () => {
     answer = await ledger.admit(charge).catch((error) => {
       if (error.code === 'idempotencyInProgress') return undefined;
       throw error;
     });
     return answer !== undefined;
   });
-  if (answer === undefined) throw new Error('It stayed in progress.');
+  if (answer === undefined) throw new Error('The request stayed in progress.');
   return answer;
 }
 
-/** Asks again until it is not 409 any more; it must be resumed. */
+/** Retries until the request is no longer in progress (409). It must be resumed, not replayed. */
 async function resumed(t: Test, ledger: Ledger, charge: RetriedCharge): Promise<Admission> {
   const admission = await settled(t, ledger, charge);
-  if ('answer' in admission) throw new Error('It is answered already.');
+  if ('answer' in admission) throw new Error('The request is already complete.');
   return admission;
 }
 
-/** As if a process had been stopped for so long that its lease is over. */
+/** Expires a lease, as if its process had been paused for too long. */
 const endLease = (db: Db, { process }: Ledger) =>
   db.execute(
     sql`update leases set expires_at = ledger_now() - interval '1 second' where process = ${process}`,
   );
 
 for (const answer of ['all of it', undefined]) {
-  const ending = answer === undefined ? 'breaks off' : 'ends';
-  t.test(`the database is away when a stream ${ending}: a retry is answered, uncharged`, async (t) => {
+  const ending = answer === undefined ? 'is interrupted' : 'ends';
+  t.test(
+    `if the database is down when a stream ${ending}, a retry completes without another charge`,
+    async (t) => {
+      const { charge, database, direct, proxy, states, used } = await start(t);
+      const ledger = await startLedger(t, database);
+      const retried = { ...charge, retry: newRetry() };
+      const admission = await admit(ledger, retried);
+      await ledger.finalise(admission);
+      proxy.refuse();
+      if (answer !== undefined) await t.rejects(ledger.complete(admission, { ...outcome, ...whole(answer) }));
+      await t.rejects(ledger.complete(admission, { ...outcome, failure }));
+      proxy.accept();
+      const again = await settled(t, ledger, retried);
+      if ('answer' in again) {
+        // The end of the first attempt was still in flight and arrived.
+        t.equal(again.answer.body, answer);
+        t.match(await used(), [{ used: 1 }, { used: 7 }]);
+      } else {
+        t.match(again, { id: admission.id, day: admission.day, attempt: String, reading: null });
+        await ledger.complete(again, { ...outcome, ...whole('all of it') });
+        t.match(await used(), [{ used: 1 }, { used: 14 }]);
+      }
+      t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
+      t.same(await states(), ['final']);
+      t.same((await audit(direct.db)).differences, []);
+    },
+  );
+}
+
+t.test(
+  'if it is unknown whether a stream is final, the request fails with 503 and a retry resumes it',
+  async (t) => {
     const { charge, database, direct, proxy, states, used } = await start(t);
     const ledger = await startLedger(t, database);
     const retried = { ...charge, retry: newRetry() };
     const admission = await admit(ledger, retried);
-    await ledger.finalise(admission);
-    proxy.refuse();
-    if (answer !== undefined) await t.rejects(ledger.complete(admission, { ...outcome, ...whole(answer) }));
-    await t.rejects(ledger.complete(admission, { ...outcome, failure }));
-    proxy.accept();
-    const again = await settled(t, ledger, retried);
-    if ('answer' in again) {
-      // Its end was on its way still, and arrived.
-      t.equal(again.answer.body, answer);
-      t.match(await used(), [{ used: 1 }, { used: 7 }]);
-    } else {
-      t.match(again, { id: admission.id, day: admission.day, attempt: String, reading: null });
-      await ledger.complete(again, { ...outcome, ...whole('all of it') });
-      t.match(await used(), [{ used: 1 }, { used: 14 }]);
-    }
+    proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
+    await t.rejects(ledger.finalise(admission), {
+      ...unavailable,
+      message: /The request may remain charged/,
+    });
+    t.ok(proxy.cuts > 10, 'the settlement was retried');
+    t.same(await states(), ['final'], 'the request is charged, but nothing was delivered');
+    proxy.cutAnswerTo('ledger_settle', 0);
+    const again = await resumed(t, ledger, retried);
+    t.match(again, { id: admission.id, attempt: String });
+    await ledger.finalise(again);
+    await ledger.complete(again, { ...outcome, ...whole('all of it') });
     t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
     t.same(await states(), ['final']);
+    t.match(await used(), [{ used: 1 }, { used: 7 }]);
     t.same((await audit(direct.db)).differences, []);
-  });
-}
+  },
+);
 
-t.test('it is not known whether a stream became final: 503, and a retry resumes it', async (t) => {
-  const { charge, database, direct, proxy, states, used } = await start(t);
-  const ledger = await startLedger(t, database);
-  const retried = { ...charge, retry: newRetry() };
-  const admission = await admit(ledger, retried);
-  proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
-  await t.rejects(ledger.finalise(admission), { ...unavailable, message: /The request may remain charged/ });
-  t.ok(proxy.cuts > 10, 'asked again and again');
-  t.same(await states(), ['final'], 'charged, and nothing delivered');
-  proxy.cutAnswerTo('ledger_settle', 0);
-  const again = await resumed(t, ledger, retried);
-  t.match(again, { id: admission.id, attempt: String });
-  await ledger.finalise(again);
-  await ledger.complete(again, { ...outcome, ...whole('all of it') });
-  t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
-  t.same(await states(), ['final']);
-  t.match(await used(), [{ used: 1 }, { used: 7 }]);
-  t.same((await audit(direct.db)).differences, []);
-});
-
-t.test('a refund that arrives once more does not take the key from the attempt that resumed', async (t) => {
+t.test('a repeated refund does not release the key that a resumed attempt has claimed', async (t) => {
   const { charge, database } = await start(t);
   const ledger = await startLedger(t, database);
   const retried = { ...charge, retry: newRetry() };
@@ -121,7 +130,7 @@ t.test('a refund that arrives once more does not take the key from the attempt t
       false,
       1000,
     );
-  t.equal((await refund()).size, 0, 'it is final');
+  t.equal((await refund()).size, 0, 'a final charge is not refunded');
   const again = await admit(ledger, retried);
   t.match(again, { id, attempt: String });
   await refund();
@@ -130,7 +139,7 @@ t.test('a refund that arrives once more does not take the key from the attempt t
   t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
 });
 
-t.test('a look-up that fails after a claim was resumed gives the claim back', async (t) => {
+t.test('if the lookup fails after a claim is resumed, the claim is released', async (t) => {
   const { charge, database, proxy, states } = await start(t);
   const ledger = await startLedger(t, database);
   const retried = { ...charge, retry: newRetry() };
@@ -144,7 +153,7 @@ t.test('a look-up that fails after a claim was resumed gives the claim back', as
   t.same(await states(), ['final']);
 });
 
-/** A stream whose process is taken for dead, and the attempt of another that resumed it. */
+/** A stream whose process is presumed dead, and the attempt of another process that resumed it. */
 async function twoAttempts(t: Test) {
   const { charge, database, db, direct, states } = await start(t);
   const [slow, other] = [newLedger(database), newLedger(database)];
@@ -175,7 +184,7 @@ for (const [earlier, later] of [
   ['first', 'second'],
   ['second', 'first'],
 ] as const) {
-  t.test(`of two attempts the one that ends earlier is kept, here the ${earlier}`, async (t) => {
+  t.test(`of two attempts, the one that ends first is stored: the ${earlier}`, async (t) => {
     const { end, fail, other, retried, stored } = await twoAttempts(t);
     await end[earlier]('this one');
     await t.rejects(end[later]('another one'), unavailable);
@@ -185,7 +194,7 @@ for (const [earlier, later] of [
   });
 }
 
-t.test('a stream that fails after it was resumed leaves the key to the attempt that runs', async (t) => {
+t.test('a stream that fails after another attempt resumed it leaves the key to that attempt', async (t) => {
   const { end, fail, other, retried, stored } = await twoAttempts(t);
   await fail.first();
   await t.rejects(other.admit(retried), { code: 'idempotencyInProgress' });
@@ -193,15 +202,18 @@ t.test('a stream that fails after it was resumed leaves the key to the attempt t
   t.same(await stored(), ['this one']);
 });
 
-t.test('an attempt that fails frees the key, and nobody else is told done', async (t) => {
-  const { end, fail, other, retried, stored } = await twoAttempts(t);
-  await fail.second();
-  await t.rejects(end.first('another one'), unavailable);
-  t.same(await stored(), [null]);
-  t.match(await resumed(t, other, retried), { attempt: String });
-});
+t.test(
+  'a failed attempt releases the key, and the attempt that it replaced does not succeed either',
+  async (t) => {
+    const { end, fail, other, retried, stored } = await twoAttempts(t);
+    await fail.second();
+    await t.rejects(end.first('another one'), unavailable);
+    t.same(await stored(), [null]);
+    t.match(await resumed(t, other, retried), { attempt: String });
+  },
+);
 
-t.test('a charge is resumed twice at most; attempts that never ran do not count', async (t) => {
+t.test('a charge is resumed at most twice, not counting attempts that never ran', async (t) => {
   const { charge, database, direct, proxy, states } = await start(t);
   const ledger = await startLedger(t, database);
   const retried = { ...charge, retry: newRetry() };
@@ -209,7 +221,7 @@ t.test('a charge is resumed twice at most; attempts that never ran do not count'
   await ledger.finalise(first);
   await ledger.complete(first, { ...outcome, failure });
   proxy.cutAnswerTo('from "idempotency_keys"', 1);
-  await t.rejects(ledger.admit(retried), 'its look-up fails, so that it does not run');
+  await t.rejects(ledger.admit(retried), 'the lookup fails, so the attempt does not run');
   for (const _attempt of [1, 2]) {
     const attempt = await resumed(t, ledger, retried);
     t.match(attempt, { id: first.id, attempt: String });
@@ -228,7 +240,7 @@ t.test('a charge is resumed twice at most; attempts that never ran do not count'
 });
 
 t.test(
-  'a settlement that may have arrived before the database was away: 503 does not say uncharged',
+  'if a settlement may have arrived before the database went down, the 503 says that the request may remain charged',
   async (t) => {
     const { charge, database, proxy, states } = await start(t);
     const ledger = await startLedger(t, database);
@@ -236,10 +248,10 @@ t.test(
     proxy.cutAnswerTo('ledger_settle', 1);
     const final = ledger.finalise(admission, outcome);
     const told = t.rejects(final, { ...unavailable, message: /The request may remain charged/ });
-    await until(t, 'the answer is cut', 3000, async () => proxy.cuts === 1);
+    await until(t, 'the result is lost', 3000, async () => proxy.cuts === 1);
     proxy.refuse();
     await told;
-    t.same(await states(), ['final'], 'it is charged');
+    t.same(await states(), ['final'], 'the request is charged');
     proxy.accept();
   },
 );

@@ -1,4 +1,4 @@
-// The ceiling of tokens a day: reservations, settlements, and what is left by processes that die. Contract section 15.
+// The daily token limit: reservations, settlements, and charges left by dead processes. Contract section 15.
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
@@ -73,7 +73,7 @@ async function fixture(t: Test, database: Database) {
       };
       return { id, charge, counter, ofMeter };
     },
-    /** Its lease ends, as if it had died 20 s ago. */
+    /** Expires its lease, as if the process had died 20 s ago. */
     async kill(ledger: Ledger, atOnce = 500) {
       await renewLease(database, ledger.process, -1);
       while ((await sweepCharges(database, atOnce)) > 0);
@@ -86,10 +86,10 @@ async function fixture(t: Test, database: Database) {
 
 const refusal = { code: 'quotaExceeded', options: { limit: { name: 'tokens' } } };
 
-/** A retryable request, which is admitted or resumed. */
+/** Admits or resumes a request with an idempotency key. */
 async function retried(ledger: Ledger, charge: object, key: string): Promise<Admission> {
   const admission = await ledger.admit({ ...(charge as Admission), retry: { key, fingerprint: 'f' } });
-  if ('answer' in admission) throw new Error('It is answered already.');
+  if ('answer' in admission) throw new Error('The request is already complete.');
   return admission;
 }
 
@@ -125,7 +125,7 @@ for (const kind of databaseKinds) {
     const { account, isClean, kill, process } = made;
     const ledger = await process();
 
-    await t.test('a request reserves its tokens and settles to what was reported', async (t) => {
+    await t.test('a request reserves its tokens and is settled to the reported tokens', async (t) => {
       const { charge, counter } = await account();
       const admission = await ledger.admit({ ...charge, tokens: 700 });
       t.match(admission.reserved, { meter: 'tokens', used: 700, ceiling: 1000 });
@@ -138,16 +138,16 @@ for (const kind of databaseKinds) {
       await ledger.finalise(admission, told(20, 30));
       t.same(await counter(), { used: 50, reserved: 0, excess: 0 });
       const next = await ledger.admit({ ...charge, tokens: 950 });
-      t.match(next.reserved, { used: 1000 }, 'what was not used is free again');
+      t.match(next.reserved, { used: 1000 }, 'unused tokens are available again');
       await ledger.refund(next, failure);
-      t.same(await counter(), { used: 50, reserved: 0, excess: 0 }, 'a refund releases all');
+      t.same(await counter(), { used: 50, reserved: 0, excess: 0 }, 'a refund releases all reserved tokens');
       await isClean(t);
     });
 
-    await t.test('an admission whose answer never came is refunded, with its tokens', async (t) => {
+    await t.test('an admission whose result is lost is refunded together with its tokens', async (t) => {
       const { charge, counter, id } = await account();
       const { day, id: request } = await ledger.admit({ ...charge, tokens: 400 });
-      // As the ledger's writer refunds it, which knows of no tokens.
+      // The refund that the ledger sends in this case, without token counts.
       const lost: SettlementRow = {
         ...{ kind: 'refund', account_id: id, day, id: request, status: 503, code: 'serviceUnavailable' },
         ...{ model: null, input_tokens: null, output_tokens: null, latency_ms: 0 },
@@ -158,33 +158,40 @@ for (const kind of databaseKinds) {
       await isClean(t);
     });
 
-    await t.test('a stream holds its tokens until its end', async (t) => {
+    await t.test('a stream keeps its reserved tokens until it ends', async (t) => {
       const { charge, counter } = await account();
       const admission = await ledger.admit({ ...charge, tokens: 700 });
       await ledger.finalise(admission);
       t.same(await counter(), { used: 0, reserved: 700, excess: 0 });
       await t.rejects(ledger.admit({ ...charge, tokens: 301 }), refusal);
       await ledger.complete(admission, told(0, 0));
-      t.same(await counter(), { used: 0, reserved: 0, excess: 0 }, 'also if it used none');
-      await isClean(t);
-    });
-
-    await t.test('an upstream that reports more than was reserved: the next request sees it', async (t) => {
-      const { charge, counter, id } = await account();
-      const admission = await ledger.admit({ ...charge, tokens: 600 });
-      await ledger.finalise(admission, told(100, 800));
-      t.same(await counter(), { used: 900, reserved: 0, excess: 300 });
-      const [row] = await rowsOf<{ details: unknown }>(
-        made.db,
-        sql`select details from requests where account_id = ${id}`,
+      t.same(
+        await counter(),
+        { used: 0, reserved: 0, excess: 0 },
+        'the tokens are released even if none were used',
       );
-      t.same(row?.details, { excess_tokens: 300 });
-      await t.rejects(ledger.admit({ ...charge, tokens: 101 }), refusal);
-      await ledger.refund(await ledger.admit({ ...charge, tokens: 100 }), failure);
       await isClean(t);
     });
 
-    await t.test('both ceilings hold, and a refusal by one takes nothing of the other', async (t) => {
+    await t.test(
+      'tokens that an upstream reports beyond the reservation count against the next request',
+      async (t) => {
+        const { charge, counter, id } = await account();
+        const admission = await ledger.admit({ ...charge, tokens: 600 });
+        await ledger.finalise(admission, told(100, 800));
+        t.same(await counter(), { used: 900, reserved: 0, excess: 300 });
+        const [row] = await rowsOf<{ details: unknown }>(
+          made.db,
+          sql`select details from requests where account_id = ${id}`,
+        );
+        t.same(row?.details, { excess_tokens: 300 });
+        await t.rejects(ledger.admit({ ...charge, tokens: 101 }), refusal);
+        await ledger.refund(await ledger.admit({ ...charge, tokens: 100 }), failure);
+        await isClean(t);
+      },
+    );
+
+    await t.test('both limits hold, and a refusal by one uses nothing of the other', async (t) => {
       const { charge, counter, ofMeter } = await account('both');
       await t.rejects(ledger.admit({ ...charge, tokens: 1001 }), refusal);
       t.equal(await ofMeter(), 0);
@@ -196,27 +203,34 @@ for (const kind of databaseKinds) {
       await isClean(t);
     });
 
-    await t.test('an account whose plan limits no tokens reserves none', async (t) => {
+    await t.test('an account whose plan has no token limit reserves no tokens', async (t) => {
       const { charge, counter, id } = await account('free');
       const admission = await ledger.admit({ ...charge, tokens: 5000 });
       t.equal(admission.reserved, undefined);
       await ledger.finalise(admission, told(1500, 0));
       t.same(await counter(), { used: 1500, reserved: 0, excess: 0 });
       await made.db.execute(sql`update accounts set plan = 'limited' where id = ${id}`);
-      await t.rejects(ledger.admit({ ...charge, tokens: 1 }), refusal, 'they count once the plan does');
+      await t.rejects(
+        ledger.admit({ ...charge, tokens: 1 }),
+        refusal,
+        'used tokens count once the plan has a limit',
+      );
       await isClean(t);
     });
 
-    await t.test('a plan that loses its ceiling meanwhile: the reservation is released', async (t) => {
-      const { charge, counter, id } = await account();
-      const admission = await ledger.admit({ ...charge, tokens: 500 });
-      await made.db.execute(sql`update accounts set plan = 'free' where id = ${id}`);
-      await ledger.finalise(admission, told(1, 2));
-      t.same(await counter(), { used: 3, reserved: 0, excess: 0 });
-      await isClean(t);
-    });
+    await t.test(
+      'if the plan loses its token limit while a request runs, the reservation is released',
+      async (t) => {
+        const { charge, counter, id } = await account();
+        const admission = await ledger.admit({ ...charge, tokens: 500 });
+        await made.db.execute(sql`update accounts set plan = 'free' where id = ${id}`);
+        await ledger.finalise(admission, told(1, 2));
+        t.same(await counter(), { used: 3, reserved: 0, excess: 0 });
+        await isClean(t);
+      },
+    );
 
-    await t.test('of many at once, what fits is admitted, and nothing more', async (t) => {
+    await t.test('of many concurrent requests, only as many as fit are admitted', async (t) => {
       const { charge, counter } = await account();
       const settled = await Promise.allSettled(
         Array.from({ length: 200 }, () => ledger.admit({ ...charge, tokens: 90 })),
@@ -226,7 +240,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'a process dies: before its answer, it is refunded; during a stream, all counts',
+      'if a process dies, a request without a reply is refunded, and a stream counts all its reserved tokens',
       async (t) => {
         const { charge, counter, ofMeter } = await account();
         const dead = await process();
@@ -241,18 +255,18 @@ for (const kind of databaseKinds) {
         // Another charge of the account, so that the sweep visits it again.
         await dead.admit({ ...charge, tokens: 50 });
         await kill(dead);
-        t.same(await counter(), { used: 300, reserved: 0, excess: 0 }, 'once');
+        t.same(await counter(), { used: 300, reserved: 0, excess: 0 }, 'the stream counts only once');
         await dead.complete(stream, told(10, 20));
         t.same(
           await counter(),
           { used: 30, reserved: 0, excess: 0 },
-          'it was not dead: what is known now counts',
+          'the process was alive after all: the reported tokens count',
         );
         await isClean(t);
       },
     );
 
-    await t.test('sweeps of a few charges count all streams of a process that died', async (t) => {
+    await t.test('sweeps with a small limit count all streams of a dead process', async (t) => {
       const { charge, counter } = await account();
       const dead = await process();
       for (let n = 0; n < 3; n += 1) await dead.finalise(await dead.admit({ ...charge, tokens: 100 }));
@@ -261,7 +275,7 @@ for (const kind of databaseKinds) {
       await isClean(t);
     });
 
-    await t.test('a charge that is resumed keeps the reservation of its first attempt', async (t) => {
+    await t.test('a resumed charge keeps the reservation of its first attempt', async (t) => {
       const { charge, counter } = await account();
       const [dead, key] = [await process(), randomUUID()];
       await dead.finalise(await retried(dead, { ...charge, tokens: 600 }, key));
@@ -282,7 +296,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'an attempt whose first one has used its tokens reserves them again, or waits',
+      'if the first attempt used its tokens, a retry reserves them again, or is refused while they do not fit',
       async (t) => {
         const { charge, counter } = await account();
         const key = randomUUID();
@@ -308,7 +322,7 @@ for (const kind of databaseKinds) {
     );
 
     await t.test(
-      'a process that was only presumed dead takes the reservation: all tokens of the other are in excess',
+      'if a process presumed dead settles first, all tokens of the resumed attempt are in excess',
       async (t) => {
         const { charge, counter } = await account();
         const [dead, key] = [await process(), randomUUID()];
@@ -326,7 +340,7 @@ for (const kind of databaseKinds) {
       },
     );
 
-    await t.test('a resumed charge under a plan that lost its ceiling has no excess', async (t) => {
+    await t.test('a resumed charge has no excess if the plan lost its token limit', async (t) => {
       const { charge, counter, id } = await account();
       const key = randomUUID();
       const first = await retried(ledger, { ...charge, tokens: 600 }, key);
@@ -340,7 +354,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test(
-      'midnight: a resumed charge reserves on its day, judged under the lock of its counter',
+      "midnight: a resumed charge reserves on its first day, checked under the counter's lock",
       async (t) => {
         const { charge, counter, id } = await account();
         const key = randomUUID();
@@ -386,7 +400,7 @@ for (const kind of databaseKinds) {
           await at(made.db, `${MIDNIGHT} - interval '1 hour'`, async () => {
             const first = await retried(other, asked, key);
             await at(made.db, `${MIDNIGHT} + interval '1 hour'`, async () => {
-              // So that today's counters exist.
+              // Creates today's counters.
               await ledger.refund(await ledger.admit({ ...charge, tokens: 1 }), failure);
               const { waiting } = await made.db.transaction(async (tx) => {
                 await tx.execute(sql`
@@ -412,7 +426,7 @@ for (const kind of databaseKinds) {
         },
       );
 
-    await t.test('midnight: tokens count on the day that reserved them', async (t) => {
+    await t.test('midnight: tokens count on the day of their reservation', async (t) => {
       const { charge, id } = await account();
       const before = await ledger.admit({ ...charge, tokens: 800 });
       await at(made.db, `clock_timestamp() + interval '1 day'`, async () => {
