@@ -1,17 +1,17 @@
 import t from 'tap';
 import { FEWEST_CONNECTIONS, shareConnections } from '../../src/database/connection-shares.ts';
 
-/** One listens, one migrates and tidies up. */
+/** One connection listens, and one runs migrations and maintenance. */
 const APART = 2;
 
 t.test(
-  'the shares and what is apart are the total, from the fewest on, and nobody is left without',
+  'the shares and the two dedicated connections add up to the total, and every share has enough connections',
   async (t) => {
     for (let total = FEWEST_CONNECTIONS; total <= 200; total += 1) {
       const { queues, ledger, statements, transactions } = shareConnections(total);
       t.equal(statements + transactions + ledger + APART, total);
       t.ok(statements >= 2 && transactions >= 2, String(total));
-      t.ok(ledger >= 2 + 2 * queues, 'accounts that are in the way leave room for the common batches');
+      t.ok(ledger >= 2 + 2 * queues, 'slow accounts leave room for common batches');
     }
     t.same(shareConnections(20), { queues: 2, ledger: 6, transactions: 4, statements: 8 });
   },

@@ -1,4 +1,4 @@
-// Connections to Postgres and what becomes of statements when they are lost: what lies under reliability tests 32, 33 and 35.
+// Connections to Postgres, and statements when a connection is lost: the basis of reliability tests 32, 33, and 35.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { sql } from 'drizzle-orm';
@@ -35,7 +35,7 @@ async function start(t: Test, connections = 12) {
   return { database, proxy };
 }
 
-/** A server that does this with whoever calls. Returns its URL and how often it was called. */
+/** A server that runs `onCall` on each connection. Returns its URL and a function that counts connections. */
 async function startServer(t: Test, onCall: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -66,7 +66,7 @@ async function failure(work: Promise<unknown>) {
 }
 
 t.test(
-  'connections cut again and again under load: a statement is answered rightly or fails, soon',
+  'while connections keep dropping under load, a statement returns the right result or fails in bounded time',
   async (t) => {
     const { database, proxy } = await start(t);
     let isOver = false;
@@ -101,13 +101,13 @@ t.test(
     isOver = true;
     await Promise.all(workers);
     t.same(wrong.slice(0, 3), []);
-    t.ok(answered > 0 && failed > 0, `${answered} answered, ${failed} failed`);
-    t.ok(slowest < 40 * PATIENCE_MS, `the slowest took ${Math.round(slowest)} ms`);
-    t.equal(await ask(database, 7), 7, 'and it goes on');
+    t.ok(answered > 0 && failed > 0, `${answered} succeeded, ${failed} failed`);
+    t.ok(slowest < 40 * PATIENCE_MS, `the slowest statement took ${Math.round(slowest)} ms`);
+    t.equal(await ask(database, 7), 7, 'later statements work');
   },
 );
 
-t.test('a server that hangs up without a word is called once for each statement', async (t) => {
+t.test('if a server closes connections without responding, each statement connects only once', async (t) => {
   const { calls, url } = await startServer(t, (socket) => socket.end());
   const database = await openDatabase({ url, patienceMs: 30 * PATIENCE_MS });
   t.teardown(() => database.close());
@@ -121,7 +121,7 @@ t.test('a server that hangs up without a word is called once for each statement'
   t.ok(wasNotSent((await failure(database.run('select 1', []))).error));
 });
 
-t.test('a server that resets every connection', async (t) => {
+t.test('if a server resets every connection, a statement fails after one attempt', async (t) => {
   const { calls, url } = await startServer(t, reset);
   const database = await openDatabase({ url, patienceMs: 30 * PATIENCE_MS });
   t.teardown(() => database.close());
@@ -131,33 +131,33 @@ t.test('a server that resets every connection', async (t) => {
   t.equal(calls(), 1);
 });
 
-t.test('a server that never answers: every statement fails in bounded time, however many wait', async (t) => {
-  const { url } = await startServer(t, () => {});
-  const database = await openDatabase({ url, connections: 2, patienceMs: PATIENCE_MS });
-  const all = await Promise.all(Array.from({ length: 50 }, (_, n) => failure(ask(database, n))));
-  t.ok(all.every(({ error }) => isUnavailable(error)));
-  t.ok(Math.max(...all.map(({ tookMs }) => tookMs)) < 15 * PATIENCE_MS);
-  const closing = performance.now();
-  await database.close();
-  t.ok(performance.now() - closing < 20_000, 'and it closes');
-});
-
 t.test(
-  'a statement that takes too long is ended by the server, and its connection serves the next',
+  'if a server never responds, every statement fails in bounded time, however many are waiting',
   async (t) => {
-    const { database } = await start(t, 1);
-    const backend = async () =>
-      (await rowsOf<{ pid: number }>(database.db, sql`select pg_backend_pid() as pid`))[0]?.pid;
-    const before = await backend();
-    const { error, tookMs } = await failure(database.db.execute(sql`select pg_sleep(60)`));
-    t.equal(sqlState(error), '57014', String(error));
-    t.ok(isUnavailable(error) && !mayHaveTakenEffect(error));
-    t.ok(tookMs > PATIENCE_MS * 0.8 && tookMs < PATIENCE_MS * 30);
-    t.equal(await backend(), before);
+    const { url } = await startServer(t, () => {});
+    const database = await openDatabase({ url, connections: 2, patienceMs: PATIENCE_MS });
+    const all = await Promise.all(Array.from({ length: 50 }, (_, n) => failure(ask(database, n))));
+    t.ok(all.every(({ error }) => isUnavailable(error)));
+    t.ok(Math.max(...all.map(({ tookMs }) => tookMs)) < 15 * PATIENCE_MS);
+    const closing = performance.now();
+    await database.close();
+    t.ok(performance.now() - closing < 20_000, 'the database closes');
   },
 );
 
-t.test('a statement whose answer does not arrive is given up, and the next is served', async (t) => {
+t.test('the server cancels a statement that exceeds its timeout, and the connection is reused', async (t) => {
+  const { database } = await start(t, 1);
+  const backend = async () =>
+    (await rowsOf<{ pid: number }>(database.db, sql`select pg_backend_pid() as pid`))[0]?.pid;
+  const before = await backend();
+  const { error, tookMs } = await failure(database.db.execute(sql`select pg_sleep(60)`));
+  t.equal(sqlState(error), '57014', String(error));
+  t.ok(isUnavailable(error) && !mayHaveTakenEffect(error));
+  t.ok(tookMs > PATIENCE_MS * 0.8 && tookMs < PATIENCE_MS * 30);
+  t.equal(await backend(), before);
+});
+
+t.test('a statement whose result does not arrive times out, and the next one works', async (t) => {
   const { database, proxy } = await start(t, 1);
   await ask(database, 1);
   proxy.blackHole(true);
@@ -168,7 +168,7 @@ t.test('a statement whose answer does not arrive is given up, and the next is se
   t.equal(await ask(database, 3), 3);
 });
 
-t.test('a transaction in which nothing happens is ended, and its locks with it', async (t) => {
+t.test('an idle transaction is terminated, and its locks are released', async (t) => {
   const { database } = await start(t);
   const { db } = database;
   await db.execute(sql`create table locked (n int)`);
@@ -176,59 +176,66 @@ t.test('a transaction in which nothing happens is ended, and its locks with it',
     db.transaction(async (tx) => {
       await tx.execute(sql`lock table locked`);
       await new Promise((resolve) => setTimeout(resolve, 2.5 * PATIENCE_MS));
-      t.same(await rowsOf(db, sql`select n from locked`), [], 'somebody else goes on');
+      t.same(await rowsOf(db, sql`select n from locked`), [], 'another connection can read the table');
       await tx.execute(sql`select 1`);
     }),
   );
   t.ok(isUnavailable(error), String(error));
 });
 
-t.test('behind a transaction pooler', { skip: !hasPgbouncer() && 'there is no pgbouncer' }, async (t) => {
-  const { drop, env } = await freshDatabase('postgres');
-  const url = await startPgbouncer(t, String(env.DATABASE_URL));
-  const database = await openDatabase({ url, isPooled: true, patienceMs: 4 * PATIENCE_MS });
-  t.teardown(async () => {
-    await database.close();
-    await drop();
-  });
-  const { db } = database;
-  await db.execute(sql`create table things (n int primary key)`);
-  const things = () => rowsOf<{ n: number }>(db, sql`select n from things order by n`);
+t.test(
+  'behind a transaction pooler',
+  { skip: !hasPgbouncer() && 'PgBouncer is not installed' },
+  async (t) => {
+    const { drop, env } = await freshDatabase('postgres');
+    const url = await startPgbouncer(t, String(env.DATABASE_URL));
+    const database = await openDatabase({ url, isPooled: true, patienceMs: 4 * PATIENCE_MS });
+    t.teardown(async () => {
+      await database.close();
+      await drop();
+    });
+    const { db } = database;
+    await db.execute(sql`create table things (n int primary key)`);
+    const things = () => rowsOf<{ n: number }>(db, sql`select n from things order by n`);
 
-  await t.test('it is recognized', async (t) => {
-    t.equal(await isTransactionPooler(url), true);
-    t.equal(await isTransactionPooler(String(env.DATABASE_URL)), false);
-  });
+    await t.test('the pooler is detected', async (t) => {
+      t.equal(await isTransactionPooler(url), true);
+      t.equal(await isTransactionPooler(String(env.DATABASE_URL)), false);
+    });
 
-  await t.test(
-    'a statement that takes too long is ended by the server, alone or in a transaction',
-    async (t) => {
-      const alone = await failure(db.execute(sql`select pg_sleep(60)`));
-      t.equal(sqlState(alone.error), '57014', String(alone.error));
-      const within = await failure(db.transaction((tx) => tx.execute(sql`select pg_sleep(60)`)));
-      t.equal(sqlState(within.error), '57014', String(within.error));
-      t.equal(sqlState((await failure(database.prepared('select pg_sleep(60)', []))).error), '57014');
-      t.ok(Math.max(alone.tookMs, within.tookMs) < PATIENCE_MS * 40);
-    },
-  );
+    await t.test(
+      'the server cancels a statement that exceeds its timeout, inside or outside a transaction',
+      async (t) => {
+        const alone = await failure(db.execute(sql`select pg_sleep(60)`));
+        t.equal(sqlState(alone.error), '57014', String(alone.error));
+        const within = await failure(db.transaction((tx) => tx.execute(sql`select pg_sleep(60)`)));
+        t.equal(sqlState(within.error), '57014', String(within.error));
+        t.equal(sqlState((await failure(database.prepared('select pg_sleep(60)', []))).error), '57014');
+        t.ok(Math.max(alone.tookMs, within.tookMs) < PATIENCE_MS * 40);
+      },
+    );
 
-  await t.test(
-    'what a single statement did is committed when it is answered, or undone where it failed',
-    async (t) => {
-      await Promise.all([1, 2, 3].map((n) => db.execute(sql`insert into things values (${n}::int)`)));
-      t.equal(sqlState((await failure(db.execute(sql`insert into things values (4), (1)`))).error), '23505');
-      t.same(await things(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
-      t.same(await database.run('select $1::int as n', [7]), [{ n: 7 }]);
-    },
-  );
+    await t.test(
+      'a single statement is committed when it returns, and rolled back if it fails',
+      async (t) => {
+        await Promise.all([1, 2, 3].map((n) => db.execute(sql`insert into things values (${n}::int)`)));
+        t.equal(
+          sqlState((await failure(db.execute(sql`insert into things values (4), (1)`))).error),
+          '23505',
+        );
+        t.same(await things(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+        t.same(await database.run('select $1::int as n', [7]), [{ n: 7 }]);
+      },
+    );
 
-  await t.test('nothing of it stays on the connections that others use after us', async (t) => {
-    const plain = await openDatabase({ url, isPooled: true });
-    t.teardown(() => plain.close());
-    for (let n = 0; n < 20; n += 1)
-      t.same(await rowsOf(plain.db, sql`show statement_timeout`), [{ statement_timeout: '0' }]);
-  });
-});
+    await t.test('the statement timeout does not remain on pooled connections that others use', async (t) => {
+      const plain = await openDatabase({ url, isPooled: true });
+      t.teardown(() => plain.close());
+      for (let n = 0; n < 20; n += 1)
+        t.same(await rowsOf(plain.db, sql`show statement_timeout`), [{ statement_timeout: '0' }]);
+    });
+  },
+);
 
 t.test('transactions', async (t) => {
   const { database, proxy } = await start(t);
@@ -238,7 +245,7 @@ t.test('transactions', async (t) => {
     (await rowsOf<{ n: number }>(db, sql`select n from things order by n`)).map(({ n }) => n);
 
   await t.test(
-    'the connection lost within: it fails as a whole, and nothing after it goes elsewhere',
+    'a transaction that loses its connection fails as a whole, and no later statement runs on another connection',
     async (t) => {
       let late: unknown;
       const { error } = await failure(
@@ -250,13 +257,13 @@ t.test('transactions', async (t) => {
       );
       t.ok(mayHaveTakenEffect(error), String(error));
       t.ok(late);
-      // Nobody has told the free connections yet that they are lost.
+      // The pool has not noticed yet that its idle connections are lost.
       while ((await ask(database, 1).catch(() => 0)) !== 1);
       t.same(await things(), []);
     },
   );
 
-  await t.test('its backend ended: the same', async (t) => {
+  await t.test('a transaction whose backend is terminated fails as a whole', async (t) => {
     const { error } = await failure(
       db.transaction(async (tx) => {
         await tx.execute(sql`insert into things values (1)`);
@@ -269,7 +276,7 @@ t.test('transactions', async (t) => {
     t.same(await things(), []);
   });
 
-  await t.test('a failed statement fails it, also where nobody minds', async (t) => {
+  await t.test('a failed statement fails the transaction, even if its error is ignored', async (t) => {
     const { error } = await failure(
       db.transaction(async (tx) => {
         await tx.execute(sql`insert into things values (1)`);
@@ -280,7 +287,7 @@ t.test('transactions', async (t) => {
     t.same(await things(), []);
   });
 
-  await t.test('a failed one within another takes back its own part', async (t) => {
+  await t.test('a failed nested transaction rolls back only its own part', async (t) => {
     await db.transaction(async (tx) => {
       await tx.execute(sql`insert into things values (1)`);
       const inner = tx.transaction((nested) => nested.execute(sql`insert into things values (2), (1)`));
@@ -290,7 +297,7 @@ t.test('transactions', async (t) => {
     t.same(await things(), [1, 3]);
   });
 
-  await t.test('once it is over, it takes nothing more', async (t) => {
+  await t.test('a transaction that has ended accepts no more statements', async (t) => {
     let kept: typeof db | undefined;
     await db.transaction(async (tx) => {
       kept = tx;

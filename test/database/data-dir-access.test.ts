@@ -1,4 +1,4 @@
-// Who may read and write the embedded database: reliability test 70. Contract section 11.
+// Access to the files of the embedded database: reliability test 70. Contract section 11.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -22,7 +22,7 @@ const noCommands = () => Promise.reject(new Error('no commands'));
 const isRoot = process.geteuid?.() === 0;
 const NOBODY = 65_534;
 
-/** Everything in a folder, and the folder, that somebody else may do something with. */
+/** The folder and its contents that other users can access. */
 function openTo(folder: string): string[] {
   const mode = (path: string) => lstatSync(path).mode & 0o777;
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
@@ -31,7 +31,7 @@ function openTo(folder: string): string[] {
     .map((path) => `${mode(path).toString(8)} ${path}`);
 }
 
-/** A folder in a place that every user reaches. */
+/** A folder in a location that every user can access. */
 function publicFolder(t: Test, mode: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,7 +40,7 @@ function publicFolder(t: Test, mode: number): string {
 }
 
 t.test(
-  '70 a folder that existed with 0755, its files with 0666: nobody else reads or writes one',
+  '70 in an existing folder with mode 0755, other users lose access to the folder and all its files',
   async (t) => {
     const { drop, env } = await freshDatabase('embedded');
     t.teardown(() => drop());
@@ -49,21 +49,24 @@ t.test(
     chmodSync(dataDir, 0o755);
     const { child, end } = await startProcess(t, { ...env, LOG_LEVEL: 'silent' });
     t.ok(child.pid);
-    t.same(openTo(dataDir), [], 'while it runs, its socket included');
+    t.same(openTo(dataDir), [], 'while the service runs, including its socket');
     t.same(await end('SIGINT'), { code: 0, signal: null });
-    t.same(openTo(dataDir), [], 'and after it');
+    t.same(openTo(dataDir), [], 'after the service stops');
   },
 );
 
-t.test('70 an empty folder that existed with 0777: what the database makes in it is its own', async (t) => {
-  const dataDir = publicFolder(t, 0o777);
-  const { end } = await startProcess(t, { DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
-  t.ok(readdirSync(dataDir).includes('PG_VERSION'));
-  t.same(openTo(dataDir), []);
-  await end('SIGINT');
-});
+t.test(
+  '70 in an existing empty folder with mode 0777, other users have no access to the new database',
+  async (t) => {
+    const dataDir = publicFolder(t, 0o777);
+    const { end } = await startProcess(t, { DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
+    t.ok(readdirSync(dataDir).includes('PG_VERSION'));
+    t.same(openTo(dataDir), []);
+    await end('SIGINT');
+  },
+);
 
-t.test('70 what a symbolic link leads to is left alone', async (t) => {
+t.test('70 the target of a symbolic link is not changed', async (t) => {
   const dataDir = publicFolder(t, 0o755);
   const elsewhere = publicFolder(t, 0o755);
   symlinkSync(elsewhere, join(dataDir, 'link'));
@@ -82,7 +85,7 @@ t.test(
     writeFileSync(join(dataDir, 'notes'), '');
     chownSync(dataDir, NOBODY, NOBODY);
 
-    await t.test('that others may use is refused with one line, and left as it is', async (t) => {
+    await t.test('a folder that others can access is refused with one line, and not changed', async (t) => {
       for (const mode of [0o777, 0o755, 0o701]) {
         chmodSync(dataDir, mode);
         const { code, output } = await failToStart(t, { DATA_DIR: dataDir });
@@ -96,7 +99,7 @@ t.test(
       }
     });
 
-    await t.test('that only its owner and its group may use is taken', async (t) => {
+    await t.test('a folder that only its owner and its group can access is accepted', async (t) => {
       chmodSync(dataDir, 0o770);
       const lock = await lockDataDir(dataDir, noCommands);
       t.equal(lstatSync(dataDir).mode & 0o777, 0o770);

@@ -23,7 +23,7 @@ import { typescriptLoader } from '../support/loader.ts';
 const holderScript = fileURLToPath(new URL('../support/data-dir-holder.ts', import.meta.url));
 const noCommands = () => Promise.reject(new Error('no commands'));
 
-/** A process that takes folders when it is told to. */
+/** A process that locks folders on command. */
 async function startHolder(t: Test) {
   const child = spawn(process.execPath, [typescriptLoader, holderScript], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -47,9 +47,9 @@ async function startHolder(t: Test) {
   };
 }
 
-/** A folder with a socket as a killed process leaves it. */
+/** A folder with a socket that a killed process left behind. */
 async function folderOfDeadSocket(t: Test): Promise<string> {
-  // Of a short path: this socket is not made by what is tested.
+  // A short path, because this socket is not created by the code under test.
   const folder = mkdtempSync(join(tmpdir(), 'parley-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const server = createServer().listen(join(folder, 'dying'));
@@ -61,17 +61,17 @@ async function folderOfDeadSocket(t: Test): Promise<string> {
 
 const socketsIn = (folder: string) => readdirSync(folder).filter((name) => name.includes('.sock'));
 
-t.test('a second process on a folder fails with one line that names the folder and what to do', async (t) => {
+t.test('a second process on a folder fails with one line that names the folder and the fix', async (t) => {
   const folder = join(t.testdir(), 'data');
   const [first, second] = await Promise.all([startHolder(t), startHolder(t)]);
-  t.equal(await first.take(folder), 'holding', 'which makes the folder');
+  t.equal(await first.take(folder), 'holding', 'the first process creates the folder');
   const refusal = `DataDirError: DATA_DIR ${folder} is in use by another process. Stop that process, or set DATA_DIR to another directory.`;
   t.equal(await second.take(folder), refusal);
-  t.equal(socketsIn(folder).length, 1, 'and leaves nothing behind');
-  await t.rejects(lockDataDir(folder, noCommands), DataDirError, 'also within this process');
+  t.equal(socketsIn(folder).length, 1, 'the second process leaves no socket behind');
+  await t.rejects(lockDataDir(folder, noCommands), DataDirError, 'this process is refused too');
 });
 
-t.test('a folder that was given back can be taken again', async (t) => {
+t.test('a released folder can be locked again', async (t) => {
   const folder = t.testdir();
   const first = await startHolder(t);
   await first.take(folder);
@@ -82,7 +82,7 @@ t.test('a folder that was given back can be taken again', async (t) => {
   t.strictSame(socketsIn(folder), []);
 });
 
-t.test('after kill -9 the next one takes the folder, and the dead socket goes', async (t) => {
+t.test('after kill -9, the next process locks the folder, and the dead socket is removed', async (t) => {
   const folder = t.testdir();
   const [first, second] = await Promise.all([startHolder(t), startHolder(t)]);
   await first.take(folder);
@@ -92,19 +92,22 @@ t.test('after kill -9 the next one takes the folder, and the dead socket goes', 
   t.equal(socketsIn(folder).length, 1);
 });
 
-t.test('of many that start at once over a dead socket exactly one gets the folder', async (t) => {
-  const starters = await Promise.all(Array.from({ length: 5 }, () => startHolder(t)));
-  for (let round = 0; round < 20; round++) {
-    const folder = await folderOfDeadSocket(t);
-    const outcomes = await Promise.all(starters.map(({ take }) => take(folder)));
-    t.equal(outcomes.filter((line) => line === 'holding').length, 1, `round ${round}`);
-    t.equal(outcomes.filter((line) => line.includes('is in use by another process')).length, 4);
-    t.equal(socketsIn(folder).length, 1);
-    await Promise.all(starters.map(({ release }) => release()));
-  }
-});
+t.test(
+  'of many processes that start concurrently on a dead socket, exactly one locks the folder',
+  async (t) => {
+    const starters = await Promise.all(Array.from({ length: 5 }, () => startHolder(t)));
+    for (let round = 0; round < 20; round++) {
+      const folder = await folderOfDeadSocket(t);
+      const outcomes = await Promise.all(starters.map(({ take }) => take(folder)));
+      t.equal(outcomes.filter((line) => line === 'holding').length, 1, `round ${round}`);
+      t.equal(outcomes.filter((line) => line.includes('is in use by another process')).length, 4);
+      t.equal(socketsIn(folder).length, 1);
+      await Promise.all(starters.map(({ release }) => release()));
+    }
+  },
+);
 
-t.test('of many that start at once within one process exactly one gets the folder', async (t) => {
+t.test('of many concurrent attempts within one process, exactly one locks the folder', async (t) => {
   for (let round = 0; round < 10; round++) {
     const folder = t.testdir();
     const attempts = await Promise.allSettled(
@@ -117,7 +120,7 @@ t.test('of many that start at once within one process exactly one gets the folde
   }
 });
 
-t.test('a process that is stopped keeps its folder', async (t) => {
+t.test('a paused process keeps its folder', async (t) => {
   const folder = t.testdir();
   const first = await startHolder(t);
   await first.take(folder);
@@ -126,13 +129,13 @@ t.test('a process that is stopped keeps its folder', async (t) => {
 });
 
 t.test(
-  'a path too long for a socket locks all the same, seen from its short and its long name',
+  'a folder whose path is too long for a socket is locked, under its short and its long name',
   async (t) => {
     const root = t.testdir();
     const folder = join(root, 'a-folder-with-a-long-name'.repeat(4), 'and-another-one'.repeat(6));
     const lock = await lockDataDir(folder, async (name) => [name]);
     t.teardown(() => lock.release());
-    t.equal(socketsIn(folder).length, 1, 'the socket is in the folder, where other containers see it');
+    t.equal(socketsIn(folder).length, 1, 'the socket is in the folder, where other containers can see it');
     const short = join(root, 'short');
     symlinkSync(folder, short);
     for (const name of [folder, short, relative(process.cwd(), short)]) {
@@ -143,7 +146,7 @@ t.test(
   },
 );
 
-t.test('a folder that cannot be written fails with one line', async (t) => {
+t.test('a path that is not a directory fails with one line', async (t) => {
   const root = t.testdir({ file: 'not a folder' });
   await t.rejects(lockDataDir(join(root, 'file'), noCommands), {
     name: 'DataDirError',
@@ -154,7 +157,7 @@ t.test('a folder that cannot be written fails with one line', async (t) => {
   });
 });
 
-t.test('a folder that this user may not write to fails with permission denied', async (t) => {
+t.test('a folder that this user cannot write to fails with "permission denied"', async (t) => {
   const folder = join(t.testdir(), 'data');
   mkdirSync(folder, { mode: 0o500 });
   const isRoot = process.geteuid?.() === 0;
@@ -170,8 +173,8 @@ t.test('a folder that this user may not write to fails with permission denied', 
 });
 
 t.test(
-  'a folder that another user has taken fails with permission denied',
-  { skip: process.geteuid?.() !== 0 && 'only root can be two users' },
+  'a folder that another user has locked fails with "permission denied"',
+  { skip: process.geteuid?.() !== 0 && 'only root can switch users' },
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-'));
     chmodSync(folder, 0o777);
@@ -186,23 +189,26 @@ t.test(
       process.seteuid?.(0);
       await lock.release();
     }
-    t.strictSame(socketsIn(folder), [], 'and leaves nothing behind');
+    t.strictSame(socketsIn(folder), [], 'no socket is left behind');
   },
 );
 
-t.test('commands reach the process that has the folder; its failures come back as they are', async (t) => {
-  const folder = t.testdir();
-  t.equal(await askHolder(folder, 'greet', []), undefined, 'nobody has it');
-  t.equal(await askHolder(join(folder, 'nowhere'), 'greet', []), undefined, 'there is no such folder');
-  const first = await startHolder(t);
-  await first.take(folder);
-  t.strictSame(await askHolder(folder, 'greet', ['one', 'two']), ['greet one,two', 'second line']);
-  await t.rejects(askHolder(folder, 'fail', []), { message: 'It cannot be done.' });
-  await first.kill();
-  t.equal(await askHolder(folder, 'greet', []), undefined, 'it is dead');
-});
+t.test(
+  'commands reach the process that has locked the folder, and its errors are returned unchanged',
+  async (t) => {
+    const folder = t.testdir();
+    t.equal(await askHolder(folder, 'greet', []), undefined, 'no process has locked the folder');
+    t.equal(await askHolder(join(folder, 'nowhere'), 'greet', []), undefined, 'the folder does not exist');
+    const first = await startHolder(t);
+    await first.take(folder);
+    t.strictSame(await askHolder(folder, 'greet', ['one', 'two']), ['greet one,two', 'second line']);
+    await t.rejects(askHolder(folder, 'fail', []), { message: 'It cannot be done.' });
+    await first.kill();
+    t.equal(await askHolder(folder, 'greet', []), undefined, 'the process is dead');
+  },
+);
 
-t.test('the socket is for its owner alone, and what is no socket of ours is left alone', async (t) => {
+t.test('only its owner can access the socket, and unrelated files are not touched', async (t) => {
   const folder = t.testdir();
   writeFileSync(join(folder, 'notes.sock'), '');
   const lock = await lockDataDir(folder, noCommands);

@@ -1,4 +1,4 @@
-// The embedded database's thread: what a slow statement and a crash do to the rest of the process.
+// The thread of the embedded database: effects of slow statements and crashes on the rest of the process.
 import { cpSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -28,7 +28,7 @@ t.teardown(async () => {
 
 const crash = async () => void (await thread?.terminate());
 
-t.test('the event loop turns while a statement runs', async (t) => {
+t.test('a slow statement does not block the event loop', async (t) => {
   let isRunning = true;
   const slow = database
     .run<{ count: string }>('select count(*) from generate_series(1, 1000000)', [])
@@ -44,7 +44,7 @@ t.test('the event loop turns while a statement runs', async (t) => {
   t.ok(turns > 100, `${turns} turns`);
 });
 
-t.test('after a crash, statements under way fail, and the next ones find what was committed', async (t) => {
+t.test('after a crash, statements in flight fail, and committed data is still there', async (t) => {
   await db.execute(sql`insert into t values (1)`);
   await t.rejects(
     db.transaction(async (tx) => {
@@ -56,11 +56,11 @@ t.test('after a crash, statements under way fail, and the next ones find what wa
   t.same(await rowsOf(db, sql`select a from t`), [{ a: 1 }]);
 });
 
-t.test('a statement that the crash interrupts is known as one that may have taken effect', async (t) => {
+t.test('a statement interrupted by a crash fails as unavailable', async (t) => {
   await database.run('select 1', []);
   const underWay = database.run('select count(*) from generate_series(1, 100000000)', []);
   underWay.catch(() => {});
-  // The thread is in the middle of it.
+  // Waits until the thread is running the statement.
   const busyMs = () => thread?.performance.eventLoopUtilization().active ?? 0;
   const before = busyMs();
   while (busyMs() < before + 100) await nextTurn();
@@ -69,7 +69,7 @@ t.test('a statement that the crash interrupts is known as one that may have take
   t.ok(isUnavailable(await underWay.catch((error: unknown) => error)));
 });
 
-t.test('sessions share no transaction: a failed one is rolled back', async (t) => {
+t.test('a failed transaction is rolled back', async (t) => {
   await t.rejects(
     db.transaction(async (tx) => {
       await tx.execute(sql`insert into t values (1)`);
@@ -79,7 +79,7 @@ t.test('sessions share no transaction: a failed one is rolled back', async (t) =
   t.same(await rowsOf(db, sql`select a from t`), []);
 });
 
-t.test('notifications arrive before the answer to the statement that sent them', async (t) => {
+t.test('notifications arrive before the result of the statement that sent them', async (t) => {
   const heard: string[] = [];
   await database.listen?.('news', {
     onPayload: (payload) => heard.push(payload),
@@ -93,11 +93,11 @@ t.test('notifications arrive before the answer to the statement that sent them',
   t.same(
     [...new Set(heard)],
     ['first', 'gap', 'second'],
-    'also after a crash, which may have swallowed some',
+    'notifications continue after a crash, which may have lost some',
   );
 });
 
-t.test('a new connection finds nothing of the one before it', async (t) => {
+t.test('a new connection inherits no state from the previous one', async (t) => {
   const { drop, env } = await freshDatabase('embedded');
   const server = await startEmbeddedPostgres(String(env.DATA_DIR), () => {});
   t.teardown(async () => {
@@ -120,7 +120,7 @@ t.test('a new connection finds nothing of the one before it', async (t) => {
 });
 
 t.test(
-  'a first start that was killed while it copied the empty database is completed by the next',
+  'if the first start is killed while copying the empty database, the next start completes it',
   async (t) => {
     const folder = t.testdir();
     cpSync(fileURLToPath(new URL('dist/new-database/files/', projectRoot)), folder, { recursive: true });

@@ -23,7 +23,7 @@ async function open(t: Test, kind: DatabaseKind) {
   return { database, db: database.db, maintainer };
 }
 
-/** As a database is that was made before these indexes were declared. */
+/** Drops indexes, as in a database created before they were declared. */
 async function forget(db: Db): Promise<void> {
   for (const statement of [
     'drop index messages_in_order',
@@ -50,7 +50,7 @@ for (const kind of databaseKinds) {
       t.same(await missingIndexes(db), []);
     });
 
-    await t.test('maintenance builds what an older database lacks, of every day, once', async (t) => {
+    await t.test('maintenance builds the missing indexes of an older database, for every day', async (t) => {
       await forget(db);
       const names = await partitions(db);
       t.ok(names.length >= 9);
@@ -64,7 +64,7 @@ for (const kind of databaseKinds) {
         db,
         sql`select indisvalid as valid from pg_index where indexrelid = 'requests_log_failed'::regclass`,
       );
-      t.equal(valid, true, 'of all days');
+      t.equal(valid, true, 'the index is valid for all days');
       const definitions = await rowsOf<{ definition: string }>(
         db,
         sql`select indexdef as definition from pg_indexes where indexname = 'conversations_of_key'`,
@@ -76,7 +76,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-t.test('postgres: writers do not wait while an index is built', async (t) => {
+t.test('postgres: building an index does not block writers', async (t) => {
   const { database, db } = await open(t, 'postgres');
   await forget(db);
   const insert = (tx: Db) =>
@@ -109,16 +109,16 @@ t.test('postgres: writers do not wait while an index is built', async (t) => {
       )
     ).length > 0;
   for (let n = 0; n < 500 && !(await isUnderWay()); n += 1) await delay(20);
-  t.ok(await isUnderWay(), 'it waits for the transaction that was there before');
+  t.ok(await isUnderWay(), 'the build waits for an earlier transaction');
   await insert(db);
-  t.equal(isBuilt, false, 'a writer came in between');
+  t.equal(isBuilt, false, 'a write succeeds during the build');
   release();
   await slowWriter;
   await building;
   t.same(await missingIndexes(db), []);
 });
 
-t.test('postgres: an index that a dying process left half built is built again', async (t) => {
+t.test('postgres: an invalid index left by a killed process is rebuilt', async (t) => {
   const { database, db } = await open(t, 'postgres');
   await forget(db);
   const [day] = await partitions(db);

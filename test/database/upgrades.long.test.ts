@@ -1,4 +1,4 @@
-// Every schema there ever was, loaded with data, migrates to the newest, also when killed halfway. Contract section 11.
+// Every previous schema, filled with data, migrates to the newest, even if killed halfway. Contract section 11.
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const journal = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf
 const newest = journal.entries.length - 1;
 const ROWS = 50;
 
-/** A folder with the first migrations only. */
+/** A folder with only the first migrations. */
 function migrationsUpTo(t: Test, last: number): string {
   const old = t.testdir({ meta: {} });
   const entries = journal.entries.slice(0, last + 1);
@@ -44,7 +44,7 @@ function migrationsUpTo(t: Test, last: number): string {
 
 type Content = Record<string, { columns: string[]; rows: number; hash: string }>;
 
-/** How many rows each table has, and a hash of their columns. */
+/** The row count of each table, and a hash of its columns. */
 async function contentOf(db: Db, tables: Record<string, string[]>): Promise<Content> {
   const content: Content = {};
   for (const [table, columns] of Object.entries(tables)) {
@@ -69,7 +69,7 @@ async function emptyDatabase(t: Test, kind: DatabaseKind) {
   return { env: { DATABASE_URL: url }, location: { url } };
 }
 
-/** A database as an old version left it, and what is in it. */
+/** A database as an old version left it, and its content. */
 async function oldDatabase(t: Test, kind: DatabaseKind, last: number) {
   const { env, location } = await emptyDatabase(t, kind);
   const tables: Record<string, string[]> = {};
@@ -83,7 +83,7 @@ async function oldDatabase(t: Test, kind: DatabaseKind, last: number) {
     }
     return contentOf(db, tables);
   });
-  // The service writes its own there when it starts.
+  // The service writes to these tables when it starts.
   for (const own of ['leases', 'settings']) {
     delete before[own];
     delete tables[own];
@@ -101,7 +101,7 @@ async function inside<T>(location: DatabaseLocation, work: (database: Database) 
   }
 }
 
-/** Starts the service on it, and has it do a bit of everything. */
+/** Starts the service on the database, and sends a few requests. */
 async function assertServes(t: Test, env: Record<string, string>): Promise<void> {
   const service = await startService(loadConfig({ PORT: '0', LOG_LEVEL: 'silent', ...env }));
   const client = new Client(`http://127.0.0.1:${service.port}`, service.app.swagger() as unknown as OpenApi);
@@ -113,13 +113,13 @@ async function assertServes(t: Test, env: Record<string, string>): Promise<void>
 }
 
 const some = [0, Math.floor(newest / 2), newest - 1];
-// The same statements, on a slower database.
+// The embedded database is slower and runs the same statements, so it tests only some schemas.
 const schemas = { postgres: journal.entries.map((_, index) => index), embedded: some };
 
 for (const kind of ['postgres', 'embedded'] as const)
   for (const last of schemas[kind]) {
     const { tag } = journal.entries[last] as { tag: string };
-    t.test(`from ${tag}, ${kind}: nothing is lost`, async (t) => {
+    t.test(`migrating from ${tag} loses no data, ${kind}`, async (t) => {
       const { before, contentNow, env, location } = await oldDatabase(t, kind, last);
       t.ok(Object.values(before).every(({ rows }) => rows > 0));
       await inside(location, (database) => migrate(database, env.DATABASE_URL));
@@ -128,45 +128,51 @@ for (const kind of ['postgres', 'embedded'] as const)
     });
   }
 
-t.test('killed halfway, postgres: the next start begins again', async (t) => {
-  const { before, contentNow, env, location } = await oldDatabase(t, 'postgres', 0);
-  // A migration in the middle waits for this table.
-  await inside(location, ({ db }) =>
-    db.transaction(async (tx) => {
-      await tx.execute(sql`lock table accounts in access share mode`);
-      const { child } = launch(t, env);
-      await eventually('a migration waits', async () => {
-        const [row] = await rowsOf<{ count: number }>(
-          tx,
-          sql`select count(*)::int as count from pg_locks
+t.test(
+  'postgres: after a kill during a migration, no data is lost and the next start completes it',
+  async (t) => {
+    const { before, contentNow, env, location } = await oldDatabase(t, 'postgres', 0);
+    // A later migration waits for this table.
+    await inside(location, ({ db }) =>
+      db.transaction(async (tx) => {
+        await tx.execute(sql`lock table accounts in access share mode`);
+        const { child } = launch(t, env);
+        await eventually('a migration is waiting', async () => {
+          const [row] = await rowsOf<{ count: number }>(
+            tx,
+            sql`select count(*)::int as count from pg_locks
               where relation = 'accounts'::regclass and not granted
               and database = (select oid from pg_database where datname = current_database())`,
-        );
-        return row?.count === 1;
-      });
+          );
+          return row?.count === 1;
+        });
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }),
+    );
+    t.same(await contentNow(), before);
+    await assertServes(t, env);
+  },
+);
+
+t.test(
+  'embedded: after kills at different times, no data is lost and the next start completes the migration',
+  async (t) => {
+    const { before, contentNow, env } = await oldDatabase(t, 'embedded', 0);
+    for (const ms of [700, 1000, 1300, 1700, 2200, 3000]) {
+      const { child } = launch(t, env);
+      await delay(ms);
       child.kill('SIGKILL');
       await once(child, 'exit');
-    }),
-  );
-  t.same(await contentNow(), before);
-  await assertServes(t, env);
-});
+    }
+    t.same(await contentNow(), before);
+    await assertServes(t, env);
+  },
+);
 
-t.test('killed at any time, embedded: the next start begins again', async (t) => {
-  const { before, contentNow, env } = await oldDatabase(t, 'embedded', 0);
-  for (const ms of [700, 1000, 1300, 1700, 2200, 3000]) {
-    const { child } = launch(t, env);
-    await delay(ms);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
-  t.same(await contentNow(), before);
-  await assertServes(t, env);
-});
-
-t.test('a failed migration changes nothing, and the start says what to do', async (t) => {
+t.test('a failed migration changes nothing, and startup prints what to do', async (t) => {
   const { before, contentNow, env, location } = await oldDatabase(t, 'postgres', 5);
-  // What somebody made by hand, in the way of a later migration.
+  // A manually created table conflicts with a later migration.
   await inside(location, ({ db }) => db.execute(sql`create table operator_log (note text)`));
   const { code, output } = await failToStart(t, env);
   t.equal(code, 1);
@@ -177,14 +183,17 @@ t.test('a failed migration changes nothing, and the start says what to do', asyn
   await assertServes(t, env);
 });
 
-t.test('migrations only add: instances of the previous version go on beside the new ones', async (t) => {
-  /** What takes something away, or refuses what the previous version writes. */
-  const takes =
-    /\b(drop\s+(table|column|constraint|type|schema)|rename\s+(to|column)|alter\s+column|truncate|set\s+not\s+null|delete\s+from)\b/i;
-  for (const { tag } of journal.entries.slice(1)) {
-    const text = readFileSync(join(folder, `${tag}.sql`), 'utf8');
-    t.notMatch(text, takes, tag);
-    for (const [added] of text.matchAll(/add column [^;]*/gi))
-      if (/not null/i.test(added)) t.match(added, /default/i, `${tag}: ${added}`);
-  }
-});
+t.test(
+  'migrations only add, so instances of the previous version keep working next to new ones',
+  async (t) => {
+    /** Statements that remove something, or that reject writes of the previous version. */
+    const takes =
+      /\b(drop\s+(table|column|constraint|type|schema)|rename\s+(to|column)|alter\s+column|truncate|set\s+not\s+null|delete\s+from)\b/i;
+    for (const { tag } of journal.entries.slice(1)) {
+      const text = readFileSync(join(folder, `${tag}.sql`), 'utf8');
+      t.notMatch(text, takes, tag);
+      for (const [added] of text.matchAll(/add column [^;]*/gi))
+        if (/not null/i.test(added)) t.match(added, /default/i, `${tag}: ${added}`);
+    }
+  },
+);
