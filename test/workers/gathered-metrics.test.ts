@@ -1,4 +1,4 @@
-// What /metrics says of several workers. Contract section 17.
+// GET /metrics with several workers. Contract section 17.
 import t from 'tap';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { GatheredMetrics } from '../../src/workers/gathered-metrics.ts';
@@ -13,24 +13,27 @@ function worker(calls: number) {
   return { metrics, source: { snapshot: async () => JSON.parse(JSON.stringify(await metrics.snapshot())) } };
 }
 
-t.test('counters, buckets, and gauges are added, and what concerns all is not', async (t) => {
-  const gathered = new GatheredMetrics();
-  const workers = [worker(1), worker(2)];
-  const text = await gathered.read(workers.map(({ source }) => source));
-  t.equal(metric(text, 'parley_errors_total', 'code="notFound"'), 4);
-  t.equal(metric(text, 'parley_http_request_duration_seconds_count'), 2);
-  t.equal(metric(text, 'parley_http_request_duration_seconds_bucket', 'le="0.025"'), 2);
-  t.equal(metric(text, 'parley_http_request_duration_seconds_bucket', 'le="0.01"'), 0);
-  t.equal(metric(text, 'parley_calls'), 3);
-  t.equal(metric(text, 'parley_webhook_waiting_messages'), 7);
-  t.equal(metric(text, 'parley_info'), 1);
-  t.ok(metric(text, 'process_cpu_seconds_total') > 0);
-  const seconds = Date.now() / 1000 - metric(text, 'process_start_time_seconds');
-  t.ok(seconds >= 0 && seconds < 3600, 'the start of this process');
-});
+t.test(
+  'counters, buckets, and per-worker gauges are added up, but service-wide gauges are not',
+  async (t) => {
+    const gathered = new GatheredMetrics();
+    const workers = [worker(1), worker(2)];
+    const text = await gathered.read(workers.map(({ source }) => source));
+    t.equal(metric(text, 'parley_errors_total', 'code="notFound"'), 4);
+    t.equal(metric(text, 'parley_http_request_duration_seconds_count'), 2);
+    t.equal(metric(text, 'parley_http_request_duration_seconds_bucket', 'le="0.025"'), 2);
+    t.equal(metric(text, 'parley_http_request_duration_seconds_bucket', 'le="0.01"'), 0);
+    t.equal(metric(text, 'parley_calls'), 3);
+    t.equal(metric(text, 'parley_webhook_waiting_messages'), 7);
+    t.equal(metric(text, 'parley_info'), 1);
+    t.ok(metric(text, 'process_cpu_seconds_total') > 0);
+    const seconds = Date.now() / 1000 - metric(text, 'process_start_time_seconds');
+    t.ok(seconds >= 0 && seconds < 3600, 'the start time of this process');
+  },
+);
 
 t.test(
-  'counters of a worker that ended stay, its gauges do not, and a silent one keeps its last values',
+  'an ended worker keeps its counters but not its gauges, and an unresponsive one keeps its last values',
   async (t) => {
     const gathered = new GatheredMetrics();
     const [dying, other] = [worker(1), worker(2)];

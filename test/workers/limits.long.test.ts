@@ -1,4 +1,4 @@
-// With WORKERS, limits mean what they mean with one process. Contract sections 5, 6, 7, and 13.
+// With several WORKERS, limits apply as with one process. Contract sections 5, 6, 7, and 13.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ t.teardown(() => upstream.stop());
 
 const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
 
-/** Sends the beginning of a body, and keeps the connection open. Resolves with the status line, if one comes at once. */
+/** Sends the beginning of a body and keeps the connection open. `answer` returns the response received so far. */
 async function beginBody(port: number, key: string, announced: number, sent: number) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -31,46 +31,43 @@ async function beginBody(port: number, key: string, announced: number, sent: num
   return { socket, answer: () => answer };
 }
 
-t.test(
-  'the limit of requests per minute is exact over both workers, and /metrics adds them up',
-  async (t) => {
-    const PER_MINUTE = 20;
-    const { client, service } = await startWorkers(t, plansFile(t, {}, PER_MINUTE));
-    const { key } = await client.createKey(await client.signUp());
-    const answers = await Promise.all(
-      Array.from({ length: 60 }, () => client.get('/usage', { key, headers: apart })),
-    );
-    const statuses = answers.map(({ status }) => status);
-    t.equal(count(statuses, 200), PER_MINUTE);
-    t.equal(count(statuses, 429), 40);
-    const left = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
-    t.same(
-      left.filter((_, n) => statuses[n] === 200).sort((a, b) => a - b),
-      Array.from({ length: PER_MINUTE }, (_, n) => n),
-      'no two of them were told the same number',
-    );
-    await servedByBoth(service, '/api/v1/usage');
+t.test('the rate limit is exact across both workers, and /metrics adds up their requests', async (t) => {
+  const PER_MINUTE = 20;
+  const { client, service } = await startWorkers(t, plansFile(t, {}, PER_MINUTE));
+  const { key } = await client.createKey(await client.signUp());
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => client.get('/usage', { key, headers: apart })),
+  );
+  const statuses = answers.map(({ status }) => status);
+  t.equal(count(statuses, 200), PER_MINUTE);
+  t.equal(count(statuses, 429), 40);
+  const left = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+  t.same(
+    left.filter((_, n) => statuses[n] === 200).sort((a, b) => a - b),
+    Array.from({ length: PER_MINUTE }, (_, n) => n),
+    'each response reports a different number of remaining requests',
+  );
+  await servedByBoth(service, '/api/v1/usage');
 
-    for (const _ of [1, 2, 3]) {
-      const { text } = await client.get('//metrics', { headers: apart });
-      const usage = 'route="/api/v1/usage"';
-      t.equal(metric(text, 'parley_http_request_duration_seconds_count', usage), 60);
-      t.equal(metric(text, 'parley_info'), 1);
-      t.equal(text.match(/^# TYPE parley_errors_total /gm)?.length, 1);
-      const buckets = text
-        .split('\n')
-        .filter((line) => line.startsWith('parley_http_request_duration_seconds_bucket'))
-        .filter((line) => line.includes(usage) && line.includes('status="200"'))
-        .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
-      t.same(
-        buckets,
-        [...buckets].sort((a, b) => a - b),
-        'buckets are cumulative',
-      );
-      t.equal(buckets.at(-1), PER_MINUTE);
-    }
-  },
-);
+  for (const _ of [1, 2, 3]) {
+    const { text } = await client.get('//metrics', { headers: apart });
+    const usage = 'route="/api/v1/usage"';
+    t.equal(metric(text, 'parley_http_request_duration_seconds_count', usage), 60);
+    t.equal(metric(text, 'parley_info'), 1);
+    t.equal(text.match(/^# TYPE parley_errors_total /gm)?.length, 1);
+    const buckets = text
+      .split('\n')
+      .filter((line) => line.startsWith('parley_http_request_duration_seconds_bucket'))
+      .filter((line) => line.includes(usage) && line.includes('status="200"'))
+      .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+    t.same(
+      buckets,
+      [...buckets].sort((a, b) => a - b),
+      'buckets are cumulative',
+    );
+    t.equal(buckets.at(-1), PER_MINUTE);
+  }
+});
 
 t.test('quota, streams, upstreams, and memory', async (t) => {
   const { models, upstreams } = several([upstream, upstream]);
@@ -90,7 +87,7 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
   });
   const newKey = async () => (await client.createKey(await client.signUp())).key;
 
-  await t.test('a quota is exact with 600 requests at once', async (t) => {
+  await t.test('a quota is exact with 600 concurrent requests', async (t) => {
     const key = await newKey();
     const answers = await Promise.all(
       Array.from({ length: 600 }, () => client.post('/chat', { message: 'Hi', store: false }, { key })),
@@ -102,7 +99,7 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     t.same(await differences(databaseUrl), []);
   });
 
-  await t.test('streams of an account are counted over both workers', async (t) => {
+  await t.test('the streams of an account are counted across both workers', async (t) => {
     await upstream.configure({ chunks: 4000, chunkIntervalMs: 50 });
     const key = await newKey();
     const body = { message: 'Hi', stream: true };
@@ -114,20 +111,20 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     t.equal(count(statuses, 429), 7);
     t.equal(metric((await client.get('//metrics')).text, 'parley_streams'), 5);
     for (const stream of streams) stream.leave();
-    await until('the slots are free again', async () => {
+    await until('the slots are released', async () => {
       const stream = await openStream(client, '/chat', body, { key });
       stream.leave();
       return stream.response.status === 200;
     });
   });
 
-  await t.test('the concurrency of an upstream is kept over both workers', async (t) => {
+  await t.test('the concurrency limit of an upstream holds across both workers', async (t) => {
     await upstream.configure({ headersDelayMs: 500 });
     const key = await newKey();
     const body = { model: 'b', messages: [{ role: 'user', content: 'Hi' }] };
     await askBoth(service, '/api/v1/chat/completions', async () => {
       const from = performance.now();
-      // Two run and two wait.
+      // Two requests run and two wait.
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => client.post('/chat/completions', body, { key, headers: apart })),
       );
@@ -135,12 +132,12 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
         answers.map(({ status }) => status),
         [200, 200, 200, 200],
       );
-      t.ok(performance.now() - from > 1000, 'two after the other two');
+      t.ok(performance.now() - from > 1000, 'two requests run after the other two');
     });
     await upstream.configure({});
   });
 
-  await t.test('a body reaches the upstream whole, however long it is', async (t) => {
+  await t.test('a body reaches the upstream unchanged, however long it is', async (t) => {
     const key = await newKey();
     for (const length of [60_000, 64 * 1024, 70_000, 200_000, MIB, 1.8 * MIB]) {
       await upstream.reset();
@@ -159,14 +156,14 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     }
   });
 
-  await t.test('the memory of request bodies is one budget for both workers', async (t) => {
+  await t.test('both workers share one memory budget for request bodies', async (t) => {
     const port = Number(new URL(client.origin).port);
     const [one, other] = [await newKey(), await newKey()];
     const large = await beginBody(port, one, 20 * MIB, 18 * MIB);
     t.teardown(() => large.socket.destroy());
     await sleep(500);
-    t.equal(large.answer(), '', 'it is received');
-    // Two, so that each worker gets one.
+    t.equal(large.answer(), '', 'the body is being received');
+    // Two requests, so that each worker gets one.
     const refused = [await beginBody(port, other, 8 * MIB, 0), await beginBody(port, other, 8 * MIB, 0)];
     for (const { answer, socket } of refused) {
       await until('the second large body is refused', () => answer().startsWith('HTTP/1.1 503'));
@@ -176,7 +173,7 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     for (const _ of [1, 2])
       t.equal((await client.post('/chat', { message: 'Hi' }, { key: other, headers: apart })).status, 200);
     large.socket.destroy();
-    await until('the memory is free again', async () => {
+    await until('the memory is released', async () => {
       const next = await beginBody(port, other, 8 * MIB, MIB);
       await sleep(200);
       next.socket.destroy();

@@ -1,4 +1,4 @@
-// What workers ask their primary, over channels whose messages are text, as between processes.
+// Requests from workers to their primary. Messages on the channels are serialized as between processes.
 import t from 'tap';
 import { apartOf } from '../../src/bodies/budget.ts';
 import { Calls } from '../../src/limits/calls.ts';
@@ -11,7 +11,7 @@ import { SharedState } from '../../src/workers/shared-state.ts';
 const MIB = 1024 * 1024;
 const KIB = 1024;
 
-/** A worker's end of a channel to the state. `die` is what the primary does once the worker has ended. */
+/** A worker's end of a channel to the state. `die` does what the primary does after the worker has exited. */
 function join(state: SharedState) {
   const { end, methods } = state.ofWorker();
   const channels: { ofPrimary?: Channel<WorkerMethods> } = {};
@@ -34,7 +34,7 @@ const outcomes = async (tasks: Promise<unknown>[]) => {
 };
 
 t.test(
-  'windows count the requests of all workers, in few messages, and a lone worker goes on counting',
+  'windows count the requests of all workers in few messages, and a disconnected worker counts locally',
   async (t) => {
     const state = new SharedState(64 * MIB);
     const [one, other] = [join(state), join(state)];
@@ -46,7 +46,7 @@ t.test(
       counts.map(({ current }) => current).sort((a, b) => a - b),
       Array.from({ length: 100 }, (_, n) => n + 1),
     );
-    t.equal(one.sent(), 1, 'those of one turn of the event loop are sent together');
+    t.equal(one.sent(), 1, 'requests in one turn of the event loop are sent together');
     await windows[1]?.takeBack('plan:a');
     t.equal((await windows[0]?.read('plan:a'))?.current, 99);
     one.die();
@@ -55,7 +55,7 @@ t.test(
   },
 );
 
-t.test('calls and streams are counted over workers, and those of a dead worker no longer', async (t) => {
+t.test('calls and streams are counted across workers, without those of a dead worker', async (t) => {
   const state = new SharedState(64 * MIB);
   const workers = [join(state), join(state)];
   const calls = workers.map(({ primary }) => new Calls({ calls: 10, streams: 4 }, new WorkerCalls(primary)));
@@ -70,7 +70,7 @@ t.test('calls and streams are counted over workers, and those of a dead worker n
   t.ok(second);
 });
 
-t.test('slots are given to so many at once, whichever worker asks', async (t) => {
+t.test('the number of slots is limited across workers', async (t) => {
   const state = new SharedState(64 * MIB);
   const [one, other] = [join(state), join(state)];
   const slots = [one, other].map(({ primary }) => new SharedSlots(primary)) as [SharedSlots, SharedSlots];
@@ -93,60 +93,67 @@ t.test('slots are given to so many at once, whichever worker asks', async (t) =>
   (await slots[0].take(queue))();
 });
 
-t.test('the memory of bodies is one budget, and beginnings of bodies ask nobody', async (t) => {
-  const bytes = 24 * MIB;
-  const state = new SharedState(bytes);
-  const workers = [join(state), join(state)];
-  const budgets = workers.map(({ primary }) => new SharedBudget(primary, apartOf(bytes) / 2));
-  const of = (n: number) => budgets[n] as SharedBudget;
+t.test(
+  'workers share one memory budget for bodies, and small bodies need no message to the primary',
+  async (t) => {
+    const bytes = 24 * MIB;
+    const state = new SharedState(bytes);
+    const workers = [join(state), join(state)];
+    const budgets = workers.map(({ primary }) => new SharedBudget(primary, apartOf(bytes) / 2));
+    const of = (n: number) => budgets[n] as SharedBudget;
 
-  const small = of(0).share('a');
-  t.equal(small.take(40 * KIB), true);
-  t.equal(workers[0]?.sent(), 0);
-  small.release();
+    const small = of(0).share('a');
+    t.equal(small.take(40 * KIB), true);
+    t.equal(workers[0]?.sent(), 0);
+    small.release();
 
-  const large = of(0).share('a');
-  t.equal(await large.fits(20 * MIB), true);
-  t.equal(large.take(64 * KIB), true);
-  t.equal(await large.take(18 * MIB), true);
-  t.equal(
-    await of(1)
-      .share('b')
-      .fits(8 * MIB),
-    false,
-    'the other worker has no room of its own',
-  );
-  t.equal(
-    await of(1)
-      .share('b')
-      .fits(2 * MIB),
-    true,
-  );
-  t.equal(
-    of(1)
-      .share('b')
-      .take(64 * KIB),
-    true,
-    'a beginning has',
-  );
-  const second = of(1).share('a');
-  t.equal(await second.take(1 * MIB), false, 'the account has its quarter, over all workers');
+    const large = of(0).share('a');
+    t.equal(await large.fits(20 * MIB), true);
+    t.equal(large.take(64 * KIB), true);
+    t.equal(await large.take(18 * MIB), true);
+    t.equal(
+      await of(1)
+        .share('b')
+        .fits(8 * MIB),
+      false,
+      'the other worker has no separate budget',
+    );
+    t.equal(
+      await of(1)
+        .share('b')
+        .fits(2 * MIB),
+      true,
+    );
+    t.equal(
+      of(1)
+        .share('b')
+        .take(64 * KIB),
+      true,
+      'the beginning of a body fits',
+    );
+    const second = of(1).share('a');
+    t.equal(
+      await second.take(1 * MIB),
+      false,
+      'the account has used its quarter of the budget across all workers',
+    );
 
-  large.release();
-  t.equal(
-    await of(1)
-      .share('b')
-      .fits(20 * MIB),
-    true,
-  );
-  const held = of(1).share('b');
-  t.equal(await held.take(20 * MIB), true);
-  workers[1]?.die();
-  t.equal(
-    await of(0)
-      .share('a')
-      .fits(20 * MIB),
-    true,
-    'a dead worker holds nothing',
-  );
-});
+    large.release();
+    t.equal(
+      await of(1)
+        .share('b')
+        .fits(20 * MIB),
+      true,
+    );
+    const held = of(1).share('b');
+    t.equal(await held.take(20 * MIB), true);
+    workers[1]?.die();
+    t.equal(
+      await of(0)
+        .share('a')
+        .fits(20 * MIB),
+      true,
+      'the memory of a dead worker is released',
+    );
+  },
+);

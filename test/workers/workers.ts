@@ -1,4 +1,4 @@
-/** A service of several workers, as its own processes. */
+/** A service with several workers, which run as separate processes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { processTree } from '../support/process-tree.ts';
@@ -6,7 +6,7 @@ import { type Replica, startCluster } from '../support/replicas.ts';
 
 type Env = Record<string, string>;
 
-/** Starts one service of two workers, unless `env` says otherwise. */
+/** Starts one service. It has two workers unless `env` sets another number. */
 export async function startWorkers(t: Test, env: Env = {}) {
   const { client, databaseUrl, replicas } = await startCluster(t, {
     count: 1,
@@ -16,10 +16,10 @@ export async function startWorkers(t: Test, env: Env = {}) {
   return { client, databaseUrl, service };
 }
 
-/** A connection for each request, so that the primary deals them out. */
+/** Uses one connection per request, so that the primary distributes them. */
 export const apart = { connection: 'close' };
 
-/** The lines of its log, as far as they are JSON. */
+/** The lines of the log that are JSON. */
 export const logOf = ({ log }: Replica): Record<string, unknown>[] =>
   log
     .split('\n')
@@ -35,10 +35,10 @@ const servedBy = (service: Replica, path: string): unknown[] => [
   ),
 ];
 
-/** Process IDs of the workers: the children of the primary. */
+/** The process IDs of the workers, which are children of the primary. */
 export const workersOf = (service: Replica): number[] => processTree(service.pid).slice(1);
 
-/** Waits until something is so. */
+/** Waits until `isSo` returns true. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
@@ -46,21 +46,21 @@ export async function until(
 ): Promise<void> {
   for (const end = performance.now() + withinMs; performance.now() < end; await sleep(50))
     if (await isSo()) return;
-  throw new Error(`Not within ${withinMs} ms: ${what}`);
+  throw new Error(`Timed out after ${withinMs} ms: ${what}`);
 }
 
-/** Asks again until both workers have served a path: the primary hands a connection to whichever is free. */
+/** Repeats `ask` until both workers have served a path: the primary hands each connection to any free worker. */
 export const askBoth = (service: Replica, path: string, ask: () => Promise<void>): Promise<void> =>
   until(`both workers served ${path}`, async () => {
     await ask();
     return servedBy(service, path).length === 2;
   });
 
-/** Waits until both workers have logged requests to a path: the log comes after the answers. */
+/** Waits until both workers have logged requests to a path, which happens after their responses. */
 export const servedByBoth = (service: Replica, path: string): Promise<void> =>
   until(`both workers served ${path}`, () => servedBy(service, path).length === 2);
 
-/** The value of a metric, or the sum of those whose labels contain `labels`. */
+/** The sum of a metric's values whose labels contain `labels`. */
 export function metric(text: string, name: string, labels = ''): number {
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return lines
