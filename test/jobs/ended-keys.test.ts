@@ -6,7 +6,7 @@ import { shiftClock } from '../support/clock.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
 
-t.test('maintenance removes keys and secrets a year after they ended', async (t) =>
+t.test('maintenance deletes keys and secrets a year after they end', async (t) =>
   onEachDatabase(t, {}, async (t, { client, database, env }) => {
     const { db } = database;
     const maintenance = () =>
@@ -34,7 +34,7 @@ t.test('maintenance removes keys and secrets a year after they ended', async (t)
 
     await shiftClock(db, '364 days');
     await maintenance();
-    t.same((await ids()).length, 4, 'not before');
+    t.same((await ids()).length, 4, 'no key is deleted before a year');
     t.equal(await secrets(), 5);
     t.equal(await status(revoked.key), 'apiKeyRevoked');
     t.equal(await status(rotated.key), 'apiKeyRevoked', 'a replaced secret');
@@ -42,13 +42,13 @@ t.test('maintenance removes keys and secrets a year after they ended', async (t)
     await shiftClock(db, '366 days');
     await maintenance();
     t.same(await ids(), [rotated.id, kept.id].toSorted());
-    t.equal(await secrets(), 2, 'the present ones');
+    t.equal(await secrets(), 2, 'current secrets remain');
     for (const { key } of [revoked, rotated, expiring]) t.equal(await status(key), 'invalidApiKey');
     t.equal(await status(kept.key), 'works');
 
     const { data } = (await client.get('/events', owner)).body;
     const event = data.find(({ key_id: id, type }: Body) => id === revoked.id && type === 'keyRevoked');
-    t.match(event, { detail: 'Revoked' }, 'the audit trail names it');
+    t.match(event, { detail: 'Revoked' }, 'the audit trail names the deleted key');
     await shiftClock(db, '0 day');
   }),
 );
