@@ -6,10 +6,10 @@ import { plansFile } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
-const skip = !hasRedis() && 'No redis-server on this machine (Debian: apt-get install redis-server).';
+const skip = !hasRedis() && 'redis-server is not installed (Debian: apt-get install redis-server).';
 const body = { message: 'Hi', stream: true };
 
-t.test('with Redis the slots are counted over all replicas', { skip }, async (t) => {
+t.test('with Redis, slots are counted across all replicas', { skip }, async (t) => {
   const upstream = await startUpstream({ chunks: 100_000, chunkIntervalMs: 50 });
   t.teardown(() => upstream.stop());
   const redis = await startRedis(t);
@@ -24,10 +24,10 @@ t.test('with Redis the slots are counted over all replicas', { skip }, async (t)
     },
   });
   const [first, second] = replicas;
-  if (first === undefined || second === undefined) throw new Error('There are two.');
+  if (first === undefined || second === undefined) throw new Error('This test needs two replicas.');
   const { key } = await client.createKey(await client.signUp());
   const open = (replica: typeof first) => openStream(replica.client, '/chat', body, { key });
-  /** Opens a stream on each of these replicas as soon as it is admitted: a client that has left is noticed a moment later. */
+  /** Opens a stream on each replica. Retries until each is admitted, because disconnects are noticed after a delay. */
   const openAll = async (on: (typeof first)[]) => {
     const streams: OpenStream[] = [];
     for (const replica of on)
@@ -42,7 +42,7 @@ t.test('with Redis the slots are counted over all replicas', { skip }, async (t)
   const refusal = async (replica: typeof first) =>
     (await replica.client.post('/chat', body, { key })).body?.error?.code;
 
-  await t.test('streams of one replica count on the other', async (t) => {
+  await t.test('streams on one replica count on the other', async (t) => {
     const streams = await openAll([first, first, second]);
     t.equal(await refusal(first), 'tooManyStreams');
     t.equal(await refusal(second), 'tooManyStreams');
@@ -52,13 +52,13 @@ t.test('with Redis the slots are counted over all replicas', { skip }, async (t)
     for (const { leave } of streams.slice(1)) leave();
   });
 
-  await t.test('the slots of a replica that was killed come back within its lease', async (t) => {
+  await t.test('the slots of a killed replica are released when its lease expires', async (t) => {
     await openAll([first, first, first]);
     t.equal(await refusal(second), 'tooManyStreams');
     await first.kill('SIGKILL');
-    t.equal(await refusal(second), 'tooManyStreams', 'nobody knows yet');
+    t.equal(await refusal(second), 'tooManyStreams', 'the lease has not expired yet');
     await eventually(
-      'the slots are free',
+      'the slots are released',
       async () => {
         const { leave, response } = await open(second);
         leave();
@@ -76,13 +76,13 @@ t.test('with Redis the slots are counted over all replicas', { skip }, async (t)
     t.equal(await refusal(first), 'tooManyStreams');
     await redis.flush();
     const isTold = async () => (await redis.keys()).some((name) => name.startsWith('parley:streams:'));
-    await eventually('a Redis that forgot is told again', isTold, 15_000);
+    await eventually('replicas restore the slots in a flushed Redis', isTold, 15_000);
     t.equal(await refusal(first), 'tooManyStreams');
     for (const { leave } of streams) leave();
-    await eventually('all have ended', async () => (await upstream.calls()).open === 0);
+    await eventually('all streams have ended', async () => (await upstream.calls()).open === 0);
   });
 
-  await t.test('without Redis each replica counts by itself', async (t) => {
+  await t.test('without Redis, each replica counts separately', async (t) => {
     await redis.kill();
     const streams = [];
     for (const replica of [first, second]) {

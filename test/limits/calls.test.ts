@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Calls } from '../../src/limits/calls.ts';
 
-t.test('so many calls an account, so many streams among them, each slot freed once', async (t) => {
+t.test('calls and streams are limited per account, and each slot is released only once', async (t) => {
   const calls = new Calls({ calls: 3, streams: 2 });
   const [first] = [await calls.take('a', true), await calls.take('a', true), await calls.take('b', true)];
   await t.rejects(calls.take('a', true), { code: 'tooManyStreams', statusCode: 429 });
@@ -15,7 +15,7 @@ t.test('so many calls an account, so many streams among them, each slot freed on
   await t.rejects(calls.take('a', false), { code: 'tooManyCalls' });
 });
 
-t.test('where the calls of all processes are full, the slot taken here is free again', async (t) => {
+t.test('if the limit across all processes is reached, the local slot is released', async (t) => {
   const released: string[] = [];
   let full: 'calls' | undefined = 'calls';
   const calls = new Calls(

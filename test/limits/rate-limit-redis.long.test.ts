@@ -8,12 +8,12 @@ import { eventually } from '../support/upstream/engine.ts';
 
 const CHAT_CEILING = 400;
 const AT_ONCE = 8;
-/** What a lost Redis may add to the slowest answers. */
+/** How much an unavailable Redis may add to the p99 latency. */
 const ADDED_MS = 1000;
 
-const skip = !hasRedis() && 'No redis-server on this machine (Debian: apt-get install redis-server).';
+const skip = !hasRedis() && 'redis-server is not installed (Debian: apt-get install redis-server).';
 
-/** How many of many requests at once over several replicas are served. */
+/** The number of requests served out of 30 concurrent ones across several replicas. */
 async function served(clients: Client[], key: string): Promise<number> {
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, n) => (clients[n % clients.length] as Client).get('/models', { key })),
@@ -21,7 +21,7 @@ async function served(clients: Client[], key: string): Promise<number> {
   return answers.filter(({ status }) => status === 200).length;
 }
 
-/** Sends requests without pause while something is done; returns how each was answered, and how fast. */
+/** Sends requests continuously while `action` runs. Returns their responses and latencies. */
 async function underLoad(clients: Client[], key: string, action: () => Promise<unknown>) {
   const answers: (Answer & { ms: number })[] = [];
   let isOver = false;
@@ -46,7 +46,7 @@ function p99(answers: { ms: number }[]): number {
   return Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN);
 }
 
-await t.test('replicas share the windows, and the email addresses of sign-ins are not shown', async (t) => {
+await t.test('replicas share windows in Redis, and its keys contain no email addresses', async (t) => {
   const redis = await startRedis(t);
   const env = { ...plansFile(t, {}, 6), REDIS_URL: redis.url, AUTH_ATTEMPTS_PER_MINUTE: '3' };
   const first = await startTestService(t, 'postgres', env);
@@ -54,12 +54,12 @@ await t.test('replicas share the windows, and the email addresses of sign-ins ar
   const clients = [first.client, second.client];
   const owner = await first.client.signUp();
   const { key } = await first.client.createKey(owner);
-  t.equal(await served(clients, key), 6, '6 of 30 at once over two replicas');
+  t.equal(await served(clients, key), 6, '6 of 30 concurrent requests across two replicas');
 
   const logIn = (index: number, password: string) =>
     (clients[index % 2] as Client).post('/auth/login', { email: owner.email, password });
   for (let n = 0; n < 5; n += 1)
-    t.equal((await logIn(n, owner.password)).status, 200, 'what succeeds is taken back');
+    t.equal((await logIn(n, owner.password)).status, 200, 'successful sign-ins do not count');
   const failed = await Promise.all(Array.from({ length: 6 }, (_, n) => logIn(n, 'wrong password')));
   t.equal(failed.filter(({ status }) => status === 401).length, 3);
   const keys = await redis.keys();
@@ -67,82 +67,89 @@ await t.test('replicas share the windows, and the email addresses of sign-ins ar
   t.notOk(keys.some((name) => name.includes('@')));
 });
 
-t.test('without Redis each process counts; it starts, and joins once Redis is there', { skip }, async (t) => {
-  const redis = await startRedis(t);
-  await redis.kill();
-  const env = { ...plansFile(t, {}, 6), REDIS_URL: redis.url };
-  const first = await startTestService(t, 'postgres', env);
-  const second = await startReplica(t, first);
-  const clients = [first.client, second.client];
-  const owner = await first.client.signUp();
-  const { key } = await first.client.createKey(owner);
-  t.equal(await served(clients, key), 12, '6 for each process');
-  await redis.start();
-  const newKey = async () => (await first.client.createKey(await first.client.signUp())).key;
-  await eventually(
-    'the windows are shared',
-    async () => {
-      await sleep(200);
-      return (await served(clients, await newKey())) === 6;
-    },
-    15_000,
-  );
-});
-
-await t.test('Redis killed, flushed and hung under load: all are answered, the quota is exact', async (t) => {
-  const redis = await startRedis(t);
-  const env = { ...plansFile(t, { chat: CHAT_CEILING }), REDIS_URL: redis.url };
-  const first = await startTestService(t, 'postgres', env);
-  const clients = [first.client, (await startReplica(t, first)).client];
-  const owner = await first.client.signUp();
-  const { key } = await first.client.createKey(owner);
-  const phases: Record<string, () => Promise<unknown>> = {
-    healthy: () => sleep(500),
-    flushed: async () => {
-      for (let n = 0; n < 5; n += 1) {
-        await redis.flush();
-        await sleep(100);
-      }
-    },
-    hung: async () => {
-      redis.pause();
-      await sleep(2500);
-      redis.resume();
-      await sleep(200);
-    },
-    killed: async () => {
-      await redis.kill();
-      await sleep(1000);
-      await redis.start();
-      await sleep(500);
-    },
-  };
-  const all: Answer[] = [];
-  let healthyP99 = Number.NaN;
-  for (const [title, action] of Object.entries(phases)) {
-    const answers = await underLoad(clients, key, action);
-    if (title === 'healthy') healthyP99 = p99(answers);
-    const figures = `${title}: ${answers.length} answers, p99 ${p99(answers)} ms`;
-    t.ok(answers.length > AT_ONCE && p99(answers) < healthyP99 + ADDED_MS, figures);
-    all.push(...answers);
-  }
-  t.same(
-    all.filter(({ body, status }) => status !== 200 && body.error.code !== 'quotaExceeded'),
-    [],
-    'nothing but a spent quota is refused',
-  );
-  // What the load left of the quota is used up, so that the ceiling is met.
-  for (let rest = true; rest; ) {
-    const more = await Promise.all(
-      Array.from({ length: AT_ONCE }, () =>
-        first.client.post('/chat', { message: 'Hello', store: false }, { key }),
-      ),
+t.test(
+  'without Redis, processes start and count separately, and share windows once Redis is available',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t);
+    await redis.kill();
+    const env = { ...plansFile(t, {}, 6), REDIS_URL: redis.url };
+    const first = await startTestService(t, 'postgres', env);
+    const second = await startReplica(t, first);
+    const clients = [first.client, second.client];
+    const owner = await first.client.signUp();
+    const { key } = await first.client.createKey(owner);
+    t.equal(await served(clients, key), 12, '6 requests per process');
+    await redis.start();
+    const newKey = async () => (await first.client.createKey(await first.client.signUp())).key;
+    await eventually(
+      'the windows are shared',
+      async () => {
+        await sleep(200);
+        return (await served(clients, await newKey())) === 6;
+      },
+      15_000,
     );
-    rest = more.every(({ status }) => status === 200);
-    all.push(...more);
-  }
-  const delivered = all.filter(({ body, status }) => status === 200 && body.reply !== undefined).length;
-  t.equal(delivered, CHAT_CEILING);
-  const { body } = await first.client.get('/usage', { cookie: owner.cookie });
-  t.equal(body.used.chat, CHAT_CEILING);
-});
+  },
+);
+
+await t.test(
+  'while Redis is killed, flushed, or hung under load, all requests are served, and the quota is exact',
+  async (t) => {
+    const redis = await startRedis(t);
+    const env = { ...plansFile(t, { chat: CHAT_CEILING }), REDIS_URL: redis.url };
+    const first = await startTestService(t, 'postgres', env);
+    const clients = [first.client, (await startReplica(t, first)).client];
+    const owner = await first.client.signUp();
+    const { key } = await first.client.createKey(owner);
+    const phases: Record<string, () => Promise<unknown>> = {
+      healthy: () => sleep(500),
+      flushed: async () => {
+        for (let n = 0; n < 5; n += 1) {
+          await redis.flush();
+          await sleep(100);
+        }
+      },
+      hung: async () => {
+        redis.pause();
+        await sleep(2500);
+        redis.resume();
+        await sleep(200);
+      },
+      killed: async () => {
+        await redis.kill();
+        await sleep(1000);
+        await redis.start();
+        await sleep(500);
+      },
+    };
+    const all: Answer[] = [];
+    let healthyP99 = Number.NaN;
+    for (const [title, action] of Object.entries(phases)) {
+      const answers = await underLoad(clients, key, action);
+      if (title === 'healthy') healthyP99 = p99(answers);
+      const figures = `${title}: ${answers.length} responses, p99 ${p99(answers)} ms`;
+      t.ok(answers.length > AT_ONCE && p99(answers) < healthyP99 + ADDED_MS, figures);
+      all.push(...answers);
+    }
+    t.same(
+      all.filter(({ body, status }) => status !== 200 && body.error.code !== 'quotaExceeded'),
+      [],
+      'requests are refused only if the quota is exceeded',
+    );
+    // Uses up the rest of the quota.
+    for (let rest = true; rest; ) {
+      const more = await Promise.all(
+        Array.from({ length: AT_ONCE }, () =>
+          first.client.post('/chat', { message: 'Hello', store: false }, { key }),
+        ),
+      );
+      rest = more.every(({ status }) => status === 200);
+      all.push(...more);
+    }
+    const delivered = all.filter(({ body, status }) => status === 200 && body.reply !== undefined).length;
+    t.equal(delivered, CHAT_CEILING);
+    const { body } = await first.client.get('/usage', { cookie: owner.cookie });
+    t.equal(body.used.chat, CHAT_CEILING);
+  },
+);
