@@ -9,24 +9,24 @@ import {
   sameDigest,
 } from '../../src/domain/api-key.ts';
 
-t.test('a generated key has the published format and is taken apart again', async (t) => {
+t.test('a generated key has the published format and can be parsed', async (t) => {
   for (let round = 0; round < 500; round++) {
     const { digest, publicId, rawKey } = generateApiKey();
     t.match(rawKey, new RegExp(`^${API_KEY_PATTERN.source}$`));
     const parsed = parseApiKey(rawKey);
     if (parsed?.publicId !== publicId || !sameDigest(parsed.digest, digest))
-      t.fail(`${rawKey} did not survive`);
-    if (!rawKey.startsWith(`${keyPrefix(publicId)}_`)) t.fail(`${rawKey} does not begin with its prefix`);
+      t.fail(`${rawKey} was not parsed correctly`);
+    if (!rawKey.startsWith(`${keyPrefix(publicId)}_`)) t.fail(`${rawKey} does not start with its prefix`);
   }
 });
 
-t.test('two keys share neither public id nor secret', async (t) => {
+t.test('keys have unique public ids and secrets', async (t) => {
   const keys = Array.from({ length: 1000 }, generateApiKey);
   t.equal(new Set(keys.map(({ publicId }) => publicId)).size, 1000);
   t.equal(new Set(keys.map(({ rawKey }) => rawKey.slice(16))).size, 1000);
 });
 
-t.test('a key with any one character changed is refused by its checksum', async (t) => {
+t.test('a key with any single character changed fails its checksum', async (t) => {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   const { rawKey } = generateApiKey();
   const property = fc.property(
@@ -41,7 +41,7 @@ t.test('a key with any one character changed is refused by its checksum', async 
   t.pass('no changed key was accepted');
 });
 
-t.test('anything that is no key is refused', async (t) => {
+t.test('anything that is not a key is refused', async (t) => {
   const { rawKey } = generateApiKey();
   for (const wrong of [
     '',

@@ -7,32 +7,32 @@ const marked = (...accounts: ReturnType<typeof account>[]) => {
   let value: string | undefined;
   for (const one of accounts) value = markDevice(parseDevice(value), one, secrets);
   const device = parseDevice(value);
-  if (device === undefined) throw new Error(`${value} is no device.`);
+  if (device === undefined) throw new Error(`${value} is not a device cookie.`);
   return device;
 };
 
-t.test('a device knows the accounts that signed in on it, and no other', async (t) => {
+t.test('a device is known only for the accounts that signed in on it', async (t) => {
   const [one, other, stranger] = [account(), account(), account()];
   const device = marked(one, other);
   for (const known of [one, other]) t.ok(isKnownDevice(device, known, secrets));
   for (const unknown of [stranger, undefined]) t.notOk(isKnownDevice(device, unknown, secrets));
-  t.notOk(isKnownDevice({ ...device, nonce: marked(one).nonce }, one, secrets), 'a mark is of one device');
+  t.notOk(
+    isKnownDevice({ ...device, nonce: marked(one).nonce }, one, secrets),
+    'a mark is valid for one device only',
+  );
+});
+
+t.test('a device keeps one mark for each of the last five accounts that signed in', async (t) => {
+  const accounts = Array.from({ length: 6 }, () => account());
+  const device = marked(...accounts, ...accounts);
+  t.strictSame(
+    accounts.map((one) => isKnownDevice(device, one, secrets)),
+    [false, true, true, true, true, true],
+  );
 });
 
 t.test(
-  'it forgets the account that signed in longest ago beyond five, and keeps one mark for each',
-  async (t) => {
-    const accounts = Array.from({ length: 6 }, () => account());
-    const device = marked(...accounts, ...accounts);
-    t.strictSame(
-      accounts.map((one) => isKnownDevice(device, one, secrets)),
-      [false, true, true, true, true, true],
-    );
-  },
-);
-
-t.test(
-  'a changed password, another secret and nonsense make it unknown; an older secret does not',
+  'a device is unknown after a password change, with another secret, or if malformed, but not with an older secret',
   async (t) => {
     const one = account();
     const device = marked(one);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { normaliseOrigin, normaliseOrigins } from '../../src/domain/origins.ts';
 
-t.test('an https origin is normalised to what a browser sends', async (t) => {
+t.test('an https origin is normalized to the value that a browser sends', async (t) => {
   const cases: Record<string, string> = {
     'https://app.example.com': 'https://app.example.com',
     'https://APP.Example.COM': 'https://app.example.com',
@@ -18,13 +18,13 @@ t.test('an https origin is normalised to what a browser sends', async (t) => {
   for (const [entry, origin] of Object.entries(cases)) t.equal(normaliseOrigin(entry), origin, entry);
 });
 
-t.test('an origin with letters such as ü is accepted after many others, too', async (t) => {
+t.test('an origin with non-ASCII letters is still accepted after many other origins', async (t) => {
   // Enough for V8 to optimize the check.
   for (let index = 0; index < 100_000; index++) normaliseOrigin('https://app.example.com');
   t.equal(normaliseOrigin('https://bücher.example'), 'https://xn--bcher-kva.example');
 });
 
-t.test('anything but an https origin is refused, and the message names it', async (t) => {
+t.test('anything except an https origin is refused with a message that quotes it', async (t) => {
   const wrong = [
     'http://app.example.com',
     'null',
@@ -67,7 +67,7 @@ t.test('anything but an https origin is refused, and the message names it', asyn
   }
 });
 
-t.test('the refusal of http://localhost says how to develop', async (t) => {
+t.test('the error for http://localhost says how to set up a development server', async (t) => {
   for (const host of [
     'localhost',
     'localhost:5173',
@@ -86,7 +86,7 @@ t.test('the refusal of http://localhost says how to develop', async (t) => {
     t.throws(() => normaliseOrigin(`http://${host}`), { message: /https origin\. Use https\.$/ }, host);
 });
 
-t.test('the refusal says what to leave out', async (t) => {
+t.test('the error says what is wrong with the origin', async (t) => {
   const hints: Record<string, [string, RegExp]> = {
     'https://app.example.com/': ['origin_slash', /ends in a slash/],
     'https://app.example.com.': ['origin_dot', /ends in a dot/],
@@ -101,7 +101,7 @@ t.test('the refusal says what to leave out', async (t) => {
     t.throws(() => normaliseOrigin(entry), { reason, message: hint }, entry);
 });
 
-t.test('entries that normalise to the same origin collapse', async (t) => {
+t.test('entries that normalize to the same origin are merged', async (t) => {
   t.same(normaliseOrigins(['https://a.example', 'https://A.example:443', 'https://b.example']), [
     'https://a.example',
     'https://b.example',

@@ -10,7 +10,7 @@ import {
 } from '../../src/domain/passwords.ts';
 import { ApiError } from '../../src/errors.ts';
 
-/** A task that ends when told to. */
+/** A task that ends when `end` is called. */
 function task() {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -19,33 +19,33 @@ function task() {
   return { end: () => end(), run: () => ended };
 }
 
-t.test('a password is hashed with Argon2id, m=19456, t=2, p=1 and a salt of its own', async (t) => {
+t.test('a password is hashed with Argon2id, m=19456, t=2, p=1, and a unique salt', async (t) => {
   const [one, other] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
   t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   t.not(one, other);
 });
 
-t.test('the right password verifies and no other does', async (t) => {
+t.test('only the right password verifies', async (t) => {
   const stored = await hashPassword('correct horse');
   t.equal(await verifyPassword(stored, 'correct horse'), true);
   t.equal(await verifyPassword(stored, 'correct horsE'), false);
   t.equal(await verifyPassword(stored, ''), false);
 });
 
-t.test('a password verifies however a keyboard composes its letters', async (t) => {
+t.test('a password verifies in composed and decomposed Unicode form', async (t) => {
   t.equal(await verifyPassword(await hashPassword('na\u00efve caf\u00e9'), 'nai\u0308ve cafe\u0301'), true);
 });
 
-t.test('an unknown account costs as much work as a known one and never verifies', async (t) => {
+t.test('verifying an unknown account uses the same Argon2 parameters, and never succeeds', async (t) => {
   const { memoryCost, outputLen, parallelism, timeCost } = parseOptions(await hashPassword('correct horse'));
   t.match(parseOptions(unknownAccountHash), { memoryCost, outputLen, parallelism, timeCost });
   t.equal(memoryCost, argon2Parameters.memoryCost);
   t.equal(await verifyPassword(null, 'correct horse'), false);
 });
 
-t.test('the event loop goes on while a password is hashed', async (t) => {
+t.test('hashing a password does not block the event loop', async (t) => {
   const order: string[] = [];
-  // It goes on among the answers of threads. The event loop runs immediates before it looks for more of them.
+  // Continues from a thread pool callback. The event loop runs immediates before it polls for more callbacks.
   await stat('.');
   setImmediate(() => order.push('event loop'));
   await hashPassword('correct horse');
@@ -53,7 +53,7 @@ t.test('the event loop goes on while a password is hashed', async (t) => {
   t.same(order, ['event loop', 'hash']);
 });
 
-t.test('a queue runs so many tasks at once, and the others in order', async (t) => {
+t.test('a queue limits concurrent tasks, and runs the others in order', async (t) => {
   const queue = new BoundedQueue(2, 2);
   const tasks = Array.from({ length: 4 }, task);
   const started: number[] = [];
@@ -74,25 +74,22 @@ t.test('a queue runs so many tasks at once, and the others in order', async (t) 
   t.strictSame(started, [0, 1, 2, 3]);
 });
 
-t.test(
-  'a full queue refuses at once with overloaded and Retry-After, and takes tasks again later',
-  async (t) => {
-    const queue = new BoundedQueue(1, 1);
-    const first = task();
-    const running = queue.run(first.run);
-    const waiting = queue.run(async () => 'its turn came');
-    await t.rejects(
-      queue.run(async () => 'never'),
-      new ApiError('overloaded'),
-    );
-    first.end();
-    await running;
-    t.equal(await waiting, 'its turn came');
-    t.equal(await queue.run(async () => 'again'), 'again');
-  },
-);
+t.test('a full queue refuses tasks immediately with overloaded, and accepts tasks again later', async (t) => {
+  const queue = new BoundedQueue(1, 1);
+  const first = task();
+  const running = queue.run(first.run);
+  const waiting = queue.run(async () => 'its turn came');
+  await t.rejects(
+    queue.run(async () => 'never'),
+    new ApiError('overloaded'),
+  );
+  first.end();
+  await running;
+  t.equal(await waiting, 'its turn came');
+  t.equal(await queue.run(async () => 'again'), 'again');
+});
 
-t.test('a task that fails gives its place back', async (t) => {
+t.test('a failed task releases its slot', async (t) => {
   const queue = new BoundedQueue(1, 0);
   await t.rejects(
     queue.run(() => Promise.reject(new Error('broken'))),
@@ -101,7 +98,7 @@ t.test('a task that fails gives its place back', async (t) => {
   t.equal(await queue.run(async () => 'next'), 'next');
 });
 
-t.test('a queue gives one owner half of its places, and the other half to others', async (t) => {
+t.test('one owner can use at most half of a queue, and others can use the rest', async (t) => {
   const queue = new BoundedQueue(2, 4);
   const tasks = Array.from({ length: 6 }, task);
   const mine = tasks.slice(0, 3).map(({ run }) => queue.run(run, 'one'));
@@ -111,7 +108,7 @@ t.test('a queue gives one owner half of its places, and the other half to others
   await t.rejects(
     queue.run(async () => 'never', 'third'),
     { code: 'overloaded' },
-    'all places are taken',
+    'the queue is full',
   );
   for (const { end } of tasks) end();
   await Promise.all([...mine, ...theirs]);
