@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Blocks } from '../../src/bodies/blocks.ts';
 
-t.test('pieces of every size come out as they went in', async (t) => {
+t.test('pieces of any size are returned unchanged and in order', async (t) => {
   const blocks = new Blocks();
   const pieces = [1, 70_000, 3, 4095, 4096, 65_536, 10, 4095, 4095].map((length, index) =>
     Buffer.alloc(length, index + 1),
@@ -12,7 +12,7 @@ t.test('pieces of every size come out as they went in', async (t) => {
   t.ok(blocks.toBuffer().equals(whole));
 });
 
-t.test('many small pieces, also between large ones, take at most twice their memory', async (t) => {
+t.test('small pieces, alone or between large ones, use at most twice their size in memory', async (t) => {
   const before = process.memoryUsage().arrayBuffers;
   const large = Buffer.alloc(4096);
   const blocks = new Blocks();
@@ -34,7 +34,7 @@ t.test('a body of known length that arrives in one piece is not copied', async (
 });
 
 t.test(
-  'a body of known length takes just that memory, and one longer than announced arrives whole',
+  'a body of known length uses no more memory than its length, and a longer one still arrives complete',
   async (t) => {
     const pieces = Array.from({ length: 10 }, () => Buffer.alloc(6000));
     const blocks = new Blocks(60_000);

@@ -3,7 +3,7 @@ import { putLongStringsBack, takeLongStrings } from '../../src/bodies/long-strin
 
 const long = (text: string) => text.repeat(Math.ceil(300_000 / text.length));
 
-t.test('long strings are taken out of a value wherever they are, and put back as they were', async (t) => {
+t.test('long strings are extracted from any level of a value, and restored unchanged', async (t) => {
   const make = () => ({
     ascii: long('x'),
     latin1: long('ÿ'),
@@ -16,7 +16,7 @@ t.test('long strings are taken out of a value wherever they are, and put back as
   const value = make();
   const taken = takeLongStrings(value);
   t.equal(taken.length, 5);
-  t.ok(JSON.stringify(value).length < 200, 'nothing long is left');
+  t.ok(JSON.stringify(value).length < 200, 'no long string is left');
   putLongStringsBack(
     value,
     structuredClone(taken, { transfer: taken.map(({ bytes }) => bytes.buffer as ArrayBuffer) }),
@@ -24,7 +24,7 @@ t.test('long strings are taken out of a value wherever they are, and put back as
   t.ok(JSON.stringify(value) === JSON.stringify(make()));
 });
 
-t.test('values without long strings stay as they are', async (t) => {
+t.test('values without long strings are not changed', async (t) => {
   for (const value of [null, 1, 'text', [], { a: ['b'] }]) {
     const copy = structuredClone(value);
     t.same(takeLongStrings(value), []);

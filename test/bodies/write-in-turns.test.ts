@@ -5,7 +5,7 @@ import { writeInTurns } from '../../src/bodies/write-in-turns.ts';
 const textOf = (written: string | Uint8Array[]) =>
   typeof written === 'string' ? written : Buffer.concat(written).toString('utf8');
 
-t.test('a large value is written as JSON.stringify would, in pieces', async (t) => {
+t.test('a large value is written in pieces with the same content as JSON.stringify', async (t) => {
   const text = `${'x'.repeat(65_535)}😀"\\\n${'é'.repeat(1_000_000)}`;
   const messages = [
     { role: 'user', content: text, left: undefined },
@@ -15,11 +15,11 @@ t.test('a large value is written as JSON.stringify would, in pieces', async (t) 
   const before = JSON.stringify({ messages });
   await writeInTurns(messages);
   const written = writeJson({ messages });
-  t.ok(Array.isArray(written), 'it was written before');
+  t.ok(Array.isArray(written), 'the value was written in advance');
   t.same(JSON.parse(textOf(written)), JSON.parse(before));
 });
 
-t.test('a small value is left to the end', async (t) => {
+t.test('a small value is not written in advance', async (t) => {
   const messages = [{ role: 'user', content: 'Hello' }];
   await writeInTurns(messages);
   t.equal(writeJson({ messages }), '{"messages":[{"role":"user","content":"Hello"}]}');
