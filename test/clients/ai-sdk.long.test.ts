@@ -10,7 +10,7 @@ const provider = ({ apiKey, baseURL }: Pick<Parley, 'apiKey' | 'baseURL'>, inclu
 
 const prompt = 'How do I create a key?';
 
-/** What works with any engine. */
+/** Tests that pass with any engine. */
 function commonTests(t: Test, parley: Parley) {
   const model = provider(parley)(parley.model);
 
@@ -21,7 +21,7 @@ function commonTests(t: Test, parley: Parley) {
     t.ok((usage.inputTokens ?? 0) > 0 && (usage.outputTokens ?? 0) > 0);
   });
 
-  t.test('streamText: the same text in pieces, with usage where asked for', async (t) => {
+  t.test('streamText: the same text in pieces, with usage if requested', async (t) => {
     const whole = await generateText({ model, prompt });
     const stream = streamText({ model: provider(parley, true)(parley.model), prompt });
     const pieces: string[] = [];
@@ -32,7 +32,7 @@ function commonTests(t: Test, parley: Parley) {
     t.equal((await stream.usage).totalTokens, whole.usage.totalTokens);
   });
 
-  t.test('generateImage: a PNG', async (t) => {
+  t.test('generateImage: PNG images', async (t) => {
     const { images } = await generateImage({
       model: provider(parley).imageModel('parley-builtin'),
       prompt: 'A quiet sea',
@@ -43,10 +43,10 @@ function commonTests(t: Test, parley: Parley) {
   });
 }
 
-/** Refusals are APICallErrors with the service's codes. */
+/** The SDK throws an APICallError with the service's code. */
 function errorTests(t: Test, parley: Parley) {
   const { baseURL, model, narrowKey, spentKey, strangeKey } = parley;
-  /** Fails with the settings as they are, but for retries: this client makes two after a 429, whatever the answer says. */
+  /** Uses the default settings, except for retries: the SDK retries a 429 twice and ignores `x-should-retry`. */
   const refusal = async (t: Test, apiKey: string, statusCode: number, error: object, named = model) => {
     const chat = provider({ apiKey, baseURL })(named);
     const retries = statusCode === 429 ? { maxRetries: 0 } : {};
@@ -57,7 +57,7 @@ function errorTests(t: Test, parley: Parley) {
     return refused.error;
   };
 
-  t.test('429: the quota is spent, with the time to wait', async (t) => {
+  t.test('429: a spent quota, with Retry-After', async (t) => {
     const error = await refusal(t, spentKey, 429, { code: 'quotaExceeded' });
     t.match(error.responseHeaders, { 'retry-after': /^[1-9]\d*$/ });
   });
@@ -71,7 +71,7 @@ function errorTests(t: Test, parley: Parley) {
     await refusal(t, parley.apiKey, 404, { code: 'notFound', param: 'model' }, 'gpt-nope');
   });
 
-  t.test('a refused stream is an error and not an empty text', async (t) => {
+  t.test('a refused stream reports an error instead of an empty text', async (t) => {
     const errors: unknown[] = [];
     const stream = streamText({
       model: provider({ apiKey: narrowKey, baseURL })(model),
@@ -83,7 +83,7 @@ function errorTests(t: Test, parley: Parley) {
   });
 }
 
-/** What takes a model that calls tools, and one that is slow. */
+/** Tests that need a model that calls tools, or a slow one. */
 function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
   const model = provider(parley)(parley.model);
   const cities: string[] = [];
@@ -99,7 +99,7 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
   };
   const asking = { model, tools, prompt: 'How is the weather?', stopWhen: stepCountIs(2) };
 
-  t.test('tools: called, run, and the answer is used', async (t) => {
+  t.test('tools: the SDK runs the tool, and the reply uses its result', async (t) => {
     cities.length = 0;
     const { steps, text } = await generateText(asking);
     t.equal(text, 'The tool says: sunny');
@@ -107,13 +107,13 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
     t.same(cities, ['Paris']);
   });
 
-  t.test('streamed tools: called, run, and the answer is used', async (t) => {
+  t.test('streamed tools: the SDK runs the tool, and the reply uses its result', async (t) => {
     cities.length = 0;
     t.equal(await streamText(asking).text, 'The tool says: sunny');
     t.same(cities, ['Paris']);
   });
 
-  t.test('abort: the upstream sees it within a second', async (t) => {
+  t.test('abort: the upstream request is aborted within a second', async (t) => {
     const controller = new AbortController();
     const stream = streamText({
       model,
@@ -134,7 +134,7 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
   });
 }
 
-t.test('before an upstream, on the embedded database', async (t) => {
+t.test('with an upstream, on Postgres', async (t) => {
   const { parley, upstream } = await withUpstream(t, 'postgres');
   commonTests(t, parley);
   errorTests(t, parley);

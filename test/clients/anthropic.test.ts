@@ -1,4 +1,4 @@
-// Anthropic's own client uses the Messages API: with `x-api-key` up to version 0, and a Bearer credential from version 1.
+// Anthropic's client uses the Messages API. Version 0 sends `x-api-key`; version 1 sends a Bearer token.
 import Anthropic from '@anthropic-ai/sdk';
 import NewestAnthropic from 'anthropic-newest';
 import t, { type Test } from 'tap';
@@ -14,15 +14,15 @@ const weather = {
   description: 'The weather of a city.',
   input_schema: { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] },
 };
-/** The client adds `/v1` itself. */
+/** The base URL without `/v1`, which the client adds. */
 const baseOf = ({ baseURL }: Parley) => baseURL.replace(/\/v1$/, '');
 
-/** What works with any engine. */
+/** Tests that pass with any engine. */
 function commonTests(t: Test, Anthropic: Client, parley: Parley) {
   const { apiKey, model } = parley;
   const anthropic = new Anthropic({ baseURL: baseOf(parley), apiKey });
 
-  t.test('create: a message with its usage and the ID of its request', async (t) => {
+  t.test('create: a message with its usage and its request ID', async (t) => {
     const message = await anthropic.messages.create({ model, ...question });
     t.match(message, {
       type: 'message',
@@ -35,7 +35,7 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
     t.match(message._request_id, /^[0-9a-f-]{36}$/);
   });
 
-  t.test('a Bearer credential works too', async (t) => {
+  t.test('a Bearer token also authenticates', async (t) => {
     const bearer = new Anthropic({ baseURL: baseOf(parley), apiKey: null, authToken: apiKey });
     t.equal((await bearer.messages.create({ model, ...question })).stop_reason, 'end_turn');
   });
@@ -66,7 +66,7 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
     t.equal(tokens, 10);
   });
 
-  t.test('models: listed page by page, and looked up', async (t) => {
+  t.test('models: listed page by page, and retrieved by ID', async (t) => {
     const ids: string[] = [];
     for await (const { id } of anthropic.models.list({ limit: 1 })) ids.push(id);
     t.equal(ids[0], model);
@@ -75,12 +75,12 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
     t.match(await anthropic.models.retrieve('claude-sonnet'), { id: model });
   });
 
-  t.test('a name that the operator gave to the model', async (t) => {
+  t.test('an alias that the operator configured selects the model', async (t) => {
     t.equal((await anthropic.messages.create({ ...question, model: 'claude-opus-4-5' })).model, model);
   });
 }
 
-/** Refusals are the client's own classes of errors, with the service's codes. */
+/** The client throws its own error classes, with the service's codes. */
 function errorTests(t: Test, Anthropic: Client, parley: Parley) {
   const { apiKey, model, narrowKey, spentKey, strangeKey } = parley;
   const cases = [
@@ -97,7 +97,7 @@ function errorTests(t: Test, Anthropic: Client, parley: Parley) {
     ],
   ] as const;
   for (const [name, key, fields, status, expected] of cases)
-    t.test(`${name}, thrown at once, whole and streamed`, async (t) => {
+    t.test(`${name}: thrown without a retry, whole and streamed`, async (t) => {
       let requests = 0;
       const anthropic = new Anthropic({
         baseURL: baseOf(parley),
@@ -116,17 +116,17 @@ function errorTests(t: Test, Anthropic: Client, parley: Parley) {
         t.match(error.error, { type: 'error', error: expected, request_id: error.requestID });
         if (status === 429) t.match(error.headers.get('retry-after'), /^[1-9]\d*$/);
       }
-      t.equal(requests, 2, 'none is retried');
+      t.equal(requests, 2, 'the client does not retry');
     });
 }
 
-/** What takes a model that calls tools, and one that is slow. */
+/** Tests that need a model that calls tools, or a slow one. */
 function upstreamTests(t: Test, Anthropic: Client, parley: Parley, upstream: Upstream) {
   const { apiKey, model } = parley;
   const anthropic = new Anthropic({ baseURL: baseOf(parley), apiKey, maxRetries: 0 });
   const asked = { model, max_tokens: 1000, tools: [weather] };
 
-  t.test('tools: called, and the result is sent back with the blocks of the answer', async (t) => {
+  t.test('tools: the client sends the result back with the content blocks of the reply', async (t) => {
     const messages = ask('How is the weather?');
     for (const isStreamed of [false, true]) {
       const first = isStreamed
@@ -150,7 +150,7 @@ function upstreamTests(t: Test, Anthropic: Client, parley: Parley, upstream: Ups
     }
   });
 
-  t.test('thinking: signed blocks, whole and streamed, that can be sent back', async (t) => {
+  t.test('thinking: signed blocks, whole and streamed, that the client can send back', async (t) => {
     const choice = (delta: object, finish: string | null = null) =>
       JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
     await upstream.configure({
@@ -202,7 +202,7 @@ function upstreamTests(t: Test, Anthropic: Client, parley: Parley, upstream: Ups
     t.match((await upstream.onlyCall()).body, { response_format: { json_schema: { schema } } });
   });
 
-  t.test('an interrupted stream is an error of the client', async (t) => {
+  t.test('an interrupted stream throws an APIError', async (t) => {
     await upstream.configure({ chunks: 9, fault: 'truncate', faultAfter: 2 });
     const { error } = await rejection(anthropic.messages.stream({ ...question, model }).finalMessage());
     if (!(error instanceof Anthropic.APIError)) return t.fail(String(error));
@@ -212,14 +212,14 @@ function upstreamTests(t: Test, Anthropic: Client, parley: Parley, upstream: Ups
     });
   });
 
-  t.test('an overloaded upstream is retried as the client does', async (t) => {
+  t.test('the client retries when the upstream is overloaded', async (t) => {
     await upstream.configure({ fault: 'status', status: 429, faultTimes: 1 });
     const retrying = new Anthropic({ baseURL: baseOf(parley), apiKey, maxRetries: 1 });
     t.equal((await retrying.messages.create({ ...question, model })).stop_reason, 'end_turn');
     t.equal((await upstream.calls()).chat, 2);
   });
 
-  t.test('abort: the upstream sees it within a second', async (t) => {
+  t.test('abort: the upstream request is aborted within a second', async (t) => {
     const stream = await anthropic.messages.create({
       ...question,
       model,
@@ -245,7 +245,7 @@ const clients: [string, Client][] = [
 ];
 
 for (const [name, Anthropic] of clients) {
-  t.test(`${name}, before an upstream`, async (t) => {
+  t.test(`${name}, with an upstream`, async (t) => {
     const { parley, upstream } = await withUpstream(t, 'postgres', {
       CHAT_MODEL_ALIASES: 'claude-sonnet=test-model,claude-*=test-model',
     });

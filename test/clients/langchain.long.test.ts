@@ -19,12 +19,12 @@ const chatWith = (parley: Parley, fields: ChatOpenAIFields = {}) =>
     ...fields,
   });
 
-/** The type of the field is lost with `exactOptionalPropertyTypes`. */
+/** `exactOptionalPropertyTypes` loses the type of the field. */
 const usageOf = (message: AIMessageChunk) => message.usage_metadata as UsageMetadata | undefined;
 
 const question = 'How do I create a key?';
 
-/** What works with any engine. */
+/** Tests that pass with any engine. */
 function commonTests(t: Test, parley: Parley) {
   const chat = chatWith(parley);
 
@@ -50,7 +50,7 @@ function commonTests(t: Test, parley: Parley) {
   });
 }
 
-/** Refusals are the errors of OpenAI's client, with the service's codes; thrown at once, with retries as they are. */
+/** LangChain throws the OpenAI client's errors, with the service's codes. With default settings, it does not retry. */
 function errorTests(t: Test, parley: Parley) {
   const cases: [string, ChatOpenAIFields, object][] = [
     ['429: the quota is spent', { apiKey: parley.spentKey }, { status: 429, code: 'quotaExceeded' }],
@@ -60,7 +60,7 @@ function errorTests(t: Test, parley: Parley) {
       { apiKey: parley.narrowKey },
       { status: 403, code: 'insufficientScope' },
     ],
-    ['400: names the parameter', { n: 9 }, { status: 400, code: 'invalidRequest', param: 'n' }],
+    ['400: the error names the parameter', { n: 9 }, { status: 400, code: 'invalidRequest', param: 'n' }],
     ['404: no such model', { model: 'gpt-nope' }, { status: 404, code: 'notFound', param: 'model' }],
   ];
   for (const [title, fields, expected] of cases) {
@@ -75,7 +75,7 @@ function errorTests(t: Test, parley: Parley) {
   }
 }
 
-/** What takes a model that calls tools, and one that is slow. */
+/** Tests that need a model that calls tools, or a slow one. */
 function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
   const weather = tool(async ({ city }: { city: string }) => `sunny in ${city}`, {
     name: 'weather',
@@ -83,7 +83,7 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
     schema: z.object({ city: z.string() }),
   });
 
-  t.test('bindTools: called, run, and the answer is used', async (t) => {
+  t.test('bindTools: the model calls the tool, and the reply uses its result', async (t) => {
     const chat = chatWith(parley).bindTools([weather]);
     const asked = new HumanMessage('How is the weather?');
     const answer = await chat.invoke([asked]);
@@ -94,14 +94,14 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
     t.equal((await chat.invoke([asked, answer, told])).text, 'The tool says: sunny in Paris');
   });
 
-  t.test('bindTools: a streamed call adds up', async (t) => {
+  t.test('bindTools: the chunks of a streamed call add up to the whole call', async (t) => {
     const stream = await chatWith(parley).bindTools([weather]).stream('How is the weather?');
     let whole: Awaited<ReturnType<typeof stream.next>>['value'];
     for await (const chunk of stream) whole = whole === undefined ? chunk : whole.concat(chunk);
     t.match(whole?.tool_calls, [{ name: 'weather', args: { city: 'Paris' } }]);
   });
 
-  t.test('abort: the upstream sees it within a second', async (t) => {
+  t.test('abort: the upstream request is aborted within a second', async (t) => {
     const controller = new AbortController();
     const stream = await chatWith(parley, { user: SLOW }).stream(question, { signal: controller.signal });
     let since = 0;
@@ -122,14 +122,14 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
   });
 }
 
-t.test('before an upstream, on Postgres', async (t) => {
+t.test('with an upstream, on Postgres', async (t) => {
   const { parley, upstream } = await withUpstream(t, 'postgres');
   commonTests(t, parley);
   errorTests(t, parley);
   upstreamTests(t, parley, upstream);
 });
 
-t.test('with the built-in engine, on the embedded database', async (t) => {
+t.test('with the built-in engine, on Postgres', async (t) => {
   const parley = await onItsOwn(t, 'postgres');
   commonTests(t, parley);
   errorTests(t, parley);

@@ -15,11 +15,11 @@ const weather = {
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 };
 
-/** What works with any engine. */
+/** Tests that pass with any engine. */
 function commonTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parley) {
   const openai = new OpenAI({ baseURL, apiKey });
 
-  t.test('create: the text with its usage, then retrieved, continued, and deleted', async (t) => {
+  t.test('create: a response with its usage can be retrieved, continued, and deleted', async (t) => {
     const response = await openai.responses.create({ model, input });
     t.match(response.output_text, /key/);
     t.ok((response.usage?.total_tokens ?? 0) > 0);
@@ -53,7 +53,7 @@ function commonTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parley
   });
 }
 
-/** Refusals are the client's own classes of errors, with the service's codes. */
+/** The client throws errors with the service's codes. */
 function errorTests(t: Test, OpenAI: Client, parley: Parley) {
   const { apiKey, baseURL, model, narrowKey, spentKey, strangeKey } = parley;
   const cases: [string, string, object, object][] = [
@@ -61,7 +61,7 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
     ['401: no such key', strangeKey, {}, { status: 401, code: 'invalidApiKey' }],
     ['403: the key lacks the scope', narrowKey, {}, { status: 403, code: 'insufficientScope' }],
     ['404: no such model', apiKey, { model: 'gpt-nope' }, { status: 404, code: 'notFound', param: 'model' }],
-    ['400: names the parameter', apiKey, { temperature: 3 }, { status: 400, param: 'temperature' }],
+    ['400: the error names the parameter', apiKey, { temperature: 3 }, { status: 400, param: 'temperature' }],
   ];
   for (const [title, key, fields, expected] of cases)
     t.test(title, async (t) => {
@@ -73,11 +73,11 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
     });
 }
 
-/** What takes a model that calls tools, and one that is slow. */
+/** Tests that need a model that calls tools, or a slow one. */
 function upstreamTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parley, upstream: Upstream) {
   const openai = new OpenAI({ baseURL, apiKey });
 
-  t.test('tools: called, and the output is sent back with the items of the answer', async (t) => {
+  t.test('tools: the client sends the output back with the items of the response', async (t) => {
     const asked = { role: 'user' as const, content: 'How is the weather?' };
     const first = await openai.responses.create({ model, input: [asked], tools: [weather], store: false });
     const call = first.output.find((item) => item.type === 'function_call');
@@ -93,13 +93,13 @@ function upstreamTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parl
     t.equal(second.output_text, 'The tool says: sunny');
   });
 
-  t.test('streamed tools: the call adds up', async (t) => {
+  t.test('streamed tools: the events add up to the whole call', async (t) => {
     const stream = openai.responses.stream({ model, input: 'How is the weather?', tools: [weather] });
     const { output } = await stream.finalResponse();
     t.match(output, [{ type: 'function_call', name: 'weather', arguments: '{"city":"Paris"}' }]);
   });
 
-  t.test('structured output: the schema reaches the model, and the answer is parsed', async (t) => {
+  t.test('structured output: the schema reaches the model, and the client parses the reply', async (t) => {
     const format = {
       type: 'json_schema' as const,
       name: 'answer',
@@ -118,7 +118,7 @@ function upstreamTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parl
     });
   });
 
-  t.test('an interrupted stream is an error of the client', async (t) => {
+  t.test('an interrupted stream throws an error', async (t) => {
     await upstream.configure({ chunks: 9, fault: 'truncate', faultAfter: 2 });
     const stream = await openai.responses.create({ model, input, stream: true });
     const { error } = await rejection(
@@ -129,7 +129,7 @@ function upstreamTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parl
     t.match(error, { code: 'upstreamError' });
   });
 
-  t.test('abort: the upstream sees it within a second', async (t) => {
+  t.test('abort: the upstream request is aborted within a second', async (t) => {
     const stream = await openai.responses.create({ model, input, stream: true, user: SLOW });
     let since = 0;
     let pieces = 0;
@@ -149,7 +149,7 @@ const clients: [string, Client][] = [
 ];
 
 for (const [name, OpenAI] of clients) {
-  t.test(`${name}, before an upstream`, async (t) => {
+  t.test(`${name}, with an upstream`, async (t) => {
     const { parley, upstream } = await withUpstream(t, 'postgres');
     commonTests(t, OpenAI, parley);
     errorTests(t, OpenAI, parley);

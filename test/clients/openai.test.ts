@@ -15,7 +15,7 @@ const weather = {
   },
 };
 
-/** What works with any engine. */
+/** Tests that pass with any engine. */
 function commonTests(t: Test, OpenAI: Client, parley: Parley) {
   const { apiKey, baseURL, model } = parley;
   const openai = new OpenAI({ baseURL, apiKey });
@@ -28,7 +28,7 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     t.ok((usage?.prompt_tokens ?? 0) > 0 && (usage?.completion_tokens ?? 0) > 0);
   });
 
-  t.test('streamed chat: the same text in pieces, and no usage unless asked for', async (t) => {
+  t.test('streamed chat: the same text in pieces, without usage by default', async (t) => {
     const whole = await openai.chat.completions.create({ model, messages });
     const stream = await openai.chat.completions.create({ model, messages, stream: true });
     const pieces: string[] = [];
@@ -60,14 +60,14 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     t.ok(chunks.every(({ usage }) => usage === null || usage === undefined));
   });
 
-  t.test('models: listed, and looked up', async (t) => {
+  t.test('models: listed, and retrieved by ID', async (t) => {
     const ids = [];
     for await (const { id } of openai.models.list()) ids.push(id);
     t.equal(ids[0], model);
     t.match(await openai.models.retrieve(model), { id: model, object: 'model' });
   });
 
-  t.test('embeddings: one vector per input, decoded from the base64 that the client asks for', async (t) => {
+  t.test('embeddings: one vector per input, decoded from the base64 that the client requests', async (t) => {
     const input = ['How do I create a key?', 'The quiet sea'];
     const { data, usage } = await openai.embeddings.create({ model: embeddingModel, input });
     const plain = await openai.embeddings.create({ model: embeddingModel, input, encoding_format: 'float' });
@@ -84,14 +84,14 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     t.ok(usage.prompt_tokens > 0);
   });
 
-  t.test('images: a PNG', async (t) => {
+  t.test('images: PNG images', async (t) => {
     const { data } = await openai.images.generate({ prompt: 'A quiet sea', n: 2 });
     t.equal(data?.length, 2);
     t.ok(data?.every(({ b64_json }) => isPng(b64_json)));
   });
 }
 
-/** Refusals are the client's own classes of errors, with the service's codes. */
+/** The client throws its own error classes, with the service's codes. */
 function errorTests(t: Test, OpenAI: Client, parley: Parley) {
   const { apiKey, baseURL, model, narrowKey, spentKey, strangeKey } = parley;
   const create = (key: string, fields: object = {}) =>
@@ -101,7 +101,7 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
       ...fields,
     });
 
-  t.test('RateLimitError: the quota is spent; thrown at once, with the time to wait', async (t) => {
+  t.test('RateLimitError: a spent quota, thrown without a long wait, with Retry-After', async (t) => {
     for (const stream of [false, true]) {
       const { error, ms } = await rejection(create(spentKey, { stream }));
       if (!(error instanceof OpenAI.RateLimitError)) return t.fail(String(error));
@@ -123,7 +123,7 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
     t.match(error, { status: 403, code: 'insufficientScope' });
   });
 
-  t.test('BadRequestError: names the parameter', async (t) => {
+  t.test('BadRequestError: the error names the parameter', async (t) => {
     const { error } = await rejection(create(apiKey, { n: 9 }));
     t.ok(error instanceof OpenAI.BadRequestError);
     t.match(error, { status: 400, code: 'invalidRequest', param: 'n' });
@@ -139,12 +139,12 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
   });
 }
 
-/** What takes a model that calls tools, and one that is slow. */
+/** Tests that need a model that calls tools, or a slow one. */
 function upstreamTests(t: Test, OpenAI: Client, parley: Parley, upstream: Upstream) {
   const { apiKey, baseURL, model } = parley;
   const openai = new OpenAI({ baseURL, apiKey });
 
-  t.test('abort: the upstream sees it within a second', async (t) => {
+  t.test('abort: the upstream request is aborted within a second', async (t) => {
     const stream = await openai.chat.completions.create({
       model,
       messages: ask('Hello'),
@@ -163,7 +163,7 @@ function upstreamTests(t: Test, OpenAI: Client, parley: Parley, upstream: Upstre
     t.ok(ms < 1000, `after ${ms} ms`);
   });
 
-  t.test('tools: called, answered, and the answer is used', async (t) => {
+  t.test('tools: the model calls the tool, and the reply uses its result', async (t) => {
     const question = ask('How is the weather?');
     const { choices } = await openai.chat.completions.create({ model, messages: question, tools: [weather] });
     const [call] = choices[0]?.message.tool_calls ?? [];
@@ -181,7 +181,7 @@ function upstreamTests(t: Test, OpenAI: Client, parley: Parley, upstream: Upstre
     t.equal(second[0]?.message.content, 'The tool says: sunny');
   });
 
-  t.test('streamed tools: the client runs them and goes on by itself', async (t) => {
+  t.test('streamed tools: the client runs the tool and sends its result', async (t) => {
     const cities: string[] = [];
     const runner = openai.chat.completions.runTools({
       model,
@@ -206,7 +206,7 @@ function upstreamTests(t: Test, OpenAI: Client, parley: Parley, upstream: Upstre
     t.equal((await upstream.calls()).chat, 2);
   });
 
-  t.test('what the client sends beside the messages reaches the upstream', async (t) => {
+  t.test('other parameters of the request reach the upstream', async (t) => {
     const { choices } = await openai.chat.completions.create({
       model,
       messages: ask('Hello'),
@@ -219,7 +219,7 @@ function upstreamTests(t: Test, OpenAI: Client, parley: Parley, upstream: Upstre
 }
 
 function clientTests(t: Test, OpenAI: Client) {
-  t.test('before an upstream, on Postgres', async (t) => {
+  t.test('with an upstream, on Postgres', async (t) => {
     const { parley, upstream } = await withUpstream(t, 'postgres');
     commonTests(t, OpenAI, parley);
     errorTests(t, OpenAI, parley);
@@ -234,7 +234,7 @@ function clientTests(t: Test, OpenAI: Client) {
 
 t.test('openai 6', async (t) => clientTests(t, OpenAI));
 
-// It does not run on an older Node: https://www.npmjs.com/package/openai, "engines".
+// The newest client requires Node.js 22: https://www.npmjs.com/package/openai, "engines".
 if (Number(process.versions.node.split('.')[0]) >= 22) {
   const newest = (await import('openai-newest')) as unknown as { default: Client };
   t.test('the newest openai', async (t) => clientTests(t, newest.default));

@@ -1,23 +1,23 @@
-/** What the tests of every client share: a Parley to speak to, with what its own tests call a base URL and a key. */
+/** Shared by the client tests: a Parley to call, and the base URL and keys to configure a client with. */
 import type { Test } from 'tap';
 import { type DatabaseKind, plansFile, startTestService } from '../support/service.ts';
 import { MODEL, startUpstream, type Upstream } from '../support/upstream/client.ts';
 
 export type Parley = {
   baseURL: string;
-  /** Of an account without ceilings, with all scopes. */
+  /** A key with all scopes, of an account without quotas. */
   apiKey: string;
-  /** Of an account whose chat quota is spent. */
+  /** A key of an account whose chat quota is spent. */
   spentKey: string;
-  /** It may only list models. */
+  /** A key that may only list models. */
   narrowKey: string;
-  /** Mistyped: nobody has it. */
+  /** A well-formed key that does not exist. */
   strangeKey: string;
-  /** The default model. */
+  /** The ID of the default model. */
   model: string;
 };
 
-/** Starts a Parley. It ends with the test. */
+/** Starts a Parley, which stops when the test ends. */
 async function startParley(t: Test, kind: DatabaseKind, env: Record<string, string>): Promise<Parley> {
   const { client } = await startTestService(t, kind, { ...plansFile(t, { chat: 1 }), ...env });
   const owner = await client.signUp();
@@ -37,7 +37,7 @@ async function startParley(t: Test, kind: DatabaseKind, env: Record<string, stri
   };
 }
 
-/** A Parley that hands on to the test upstream. */
+/** Starts a Parley that uses the test upstream. The upstream is reset before each subtest. */
 export async function withUpstream(
   t: Test,
   kind: DatabaseKind,
@@ -51,22 +51,23 @@ export async function withUpstream(
     EMBEDDINGS_URL: upstream.url,
     ...env,
   });
-  t.equal(parley.model, MODEL, 'the upstream answers');
+  t.equal(parley.model, MODEL, "the default model is the upstream's");
   t.beforeEach(() => upstream.reset());
   return { parley, upstream };
 }
 
-/** A Parley that answers by itself. */
+/** Starts a Parley that uses its built-in engine. */
 export const onItsOwn = (t: Test, kind: DatabaseKind, env: Record<string, string> = {}): Promise<Parley> =>
   startParley(t, kind, env);
 
-/** Endless, unless it is aborted: the `user` of a call. */
+/** As the `user` of a request, makes the upstream's reply endless until the client aborts it. */
 export const SLOW = 'chunks=10000,chunkIntervalMs=20';
 
 /**
- * Waits until the upstream saw its only call aborted.
+ * Waits until the upstream's only request is aborted.
  *
- * @returns how many milliseconds after `since` (as of `Date.now()`)
+ * @param since - a time by `Date.now()`
+ * @returns the time from `since` to the abort, in milliseconds
  */
 export async function abortSeen(upstream: Upstream, since: number): Promise<number> {
   for (;;) {
@@ -77,7 +78,7 @@ export async function abortSeen(upstream: Upstream, since: number): Promise<numb
   }
 }
 
-/** What a promise is rejected with, and how long that took. */
+/** Returns the error that rejects a promise, and how long that took. Throws if the promise resolves. */
 export async function rejection(promise: PromiseLike<unknown>): Promise<{ error: unknown; ms: number }> {
   const startedAt = performance.now();
   try {
@@ -85,10 +86,10 @@ export async function rejection(promise: PromiseLike<unknown>): Promise<{ error:
   } catch (error) {
     return { error, ms: performance.now() - startedAt };
   }
-  throw new Error('It was not refused.');
+  throw new Error('The promise was not rejected.');
 }
 
-/** The eight bytes that a PNG begins with. */
+/** Whether base64-encoded data starts with the PNG signature. */
 export const isPng = (base64: string | undefined): boolean =>
   Buffer.from(base64 ?? '', 'base64')
     .subarray(0, 8)
