@@ -1,4 +1,4 @@
-/** The deployment files: what can be checked without a cluster. */
+/** Checks the deployment files as far as that is possible without a cluster. */
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ import { eventually } from '../support/upstream/engine.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string) => readFileSync(join(root, 'docs/operation', name), 'utf8');
 
-/** The settings that the configuration reads. */
+/** The names of the environment variables that the configuration reads. */
 function settingNames(): Set<string> {
   const names = new Set<string>();
   const asked = new Proxy({} as Record<string, string | undefined>, {
@@ -28,7 +28,7 @@ function settingNames(): Set<string> {
 
 const settings = settingNames();
 
-/** Settings of a file: all exist, and are valid together. */
+/** Asserts that all settings of a file exist, and are valid together. */
 function valid(
   t: { ok(value: unknown, message: string): unknown; strictSame(a: unknown, b: unknown): unknown },
   env: Record<string, string>,
@@ -37,7 +37,7 @@ function valid(
   t.strictSame(readConfiguration(env).findings, []);
 }
 
-t.test('compose.yaml: the settings are valid, and the container is closed', async (t) => {
+t.test('compose.yaml: the settings are valid, and the container is locked down', async (t) => {
   const { services } = parse(read('compose.yaml'));
   const given = { POSTGRES_PASSWORD: 'p', PUBLIC_URL: 'https://chat.example.com' } as Record<string, string>;
   const env = Object.entries(services.parley.environment as Record<string, string>).map(([name, value]) => [
@@ -53,7 +53,7 @@ t.test('compose.yaml: the settings are valid, and the container is closed', asyn
   t.ok(Number.parseInt(services.parley.stop_grace_period, 10) > drainSeconds);
 });
 
-t.test('kubernetes.yaml: settings, probes, ports, and labels fit together', async (t) => {
+t.test('kubernetes.yaml: settings, probes, ports, timeouts, and labels are consistent', async (t) => {
   const objects = parseAllDocuments(read('kubernetes.yaml')).map((document) => {
     t.strictSame(document.errors, []);
     return document.toJS();
@@ -82,7 +82,7 @@ t.test('kubernetes.yaml: settings, probes, ports, and labels fit together', asyn
     t.strictSame(labels, of('Deployment').spec.template.metadata.labels);
 });
 
-t.test('Containerfile: what it copies serves on its own', async (t) => {
+t.test('Containerfile: the files it copies are enough to serve the app and its docs', async (t) => {
   const copied = [...read('Containerfile').matchAll(/^COPY --from=build \/app\/(\S+) /gm)].map(
     ([, path = '']) => path,
   );
@@ -105,17 +105,20 @@ t.test('Containerfile: what it copies serves on its own', async (t) => {
   const service = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' });
   t.teardown(() => service.kill('SIGKILL'));
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
-  await eventually('it serves', async () => (await get('/readyz').catch(() => undefined))?.ok === true);
+  await eventually(
+    'the service is ready',
+    async () => (await get('/readyz').catch(() => undefined))?.ok === true,
+  );
   for (const path of ['/', '/docs', '/docs/guides/running-parley', '/docs/errors', '/openapi.json'])
     t.equal((await get(path)).status, 200, path);
 });
 
 t.test(
   'systemd accepts the unit',
-  { skip: !isInstalled('systemd-analyze') && 'there is no systemd' },
+  { skip: !isInstalled('systemd-analyze') && 'systemd is not installed' },
   async (t) => {
     const folder = t.testdir();
-    // The program and the settings are elsewhere here.
+    // The path of Node.js differs on the test machine.
     const unit = read('parley.service').replace('/usr/bin/node', process.execPath);
     writeFileSync(join(folder, 'parley.service'), unit);
     t.doesNotThrow(() =>

@@ -1,4 +1,4 @@
-/** The alert rules and the dashboard: their expressions parse, and everything that they name is in `/metrics`. */
+/** The alert rules and the dashboard: their expressions parse, and `/metrics` has every metric and label they name. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
@@ -36,7 +36,7 @@ function namesIn(expr: string): { selectors: Selector[]; grouping: string[] } {
   const textOf = ({ from, to }: { from: number; to: number }) => expr.slice(from, to);
   parser.parse(expr).iterate({
     enter({ from, name, node, to, type }) {
-      if (type.isError) throw new Error(`${expr}: wrong at ${from}`);
+      if (type.isError) throw new Error(`${expr}: syntax error at ${from}`);
       if (name === 'VectorSelector') {
         const metric = node.getChild('Identifier');
         const matchers = node
@@ -55,10 +55,14 @@ function namesIn(expr: string): { selectors: Selector[]; grouping: string[] } {
   return { selectors, grouping };
 }
 
-/** Labels of every scraped series. */
+/** Labels that Prometheus adds to every series. */
 const ofPrometheus = new Set(['job', 'instance']);
 
-/** The metrics of a service that has done a bit of everything, and the values of their labels. */
+/**
+ * Scrapes a service that has handled each kind of request.
+ *
+ * @returns the values of each label, by label, by metric
+ */
 async function scrape(): Promise<Map<string, Map<string, Set<string>>>> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
@@ -75,7 +79,7 @@ async function scrape(): Promise<Map<string, Map<string, Set<string>>>> {
   await upstream.configure({ fault: 'status', status: 500 });
   await client.post('/chat/completions', chat, { key });
   let text = '';
-  await eventually('keys come from the cache, and the message has been delivered', async () => {
+  await eventually('the key cache is hit, and the webhook message is delivered', async () => {
     await client.get('/usage', { key });
     ({ text } = await client.get('//metrics'));
     return text.includes('result="cached"') && text.includes('outcome="delivered"');
@@ -93,7 +97,7 @@ async function scrape(): Promise<Map<string, Map<string, Set<string>>>> {
   return metrics;
 }
 
-t.test('everything that alerts and panels name is in /metrics', async (t) => {
+t.test('/metrics has every metric and label that alerts and panels use', async (t) => {
   const metrics = await scrape();
   t.ok(rules.length > 12 && panels.length > 12);
   for (const { expr, place } of expressions) {
@@ -112,17 +116,20 @@ t.test('everything that alerts and panels name is in /metrics', async (t) => {
   }
 });
 
-t.test('every alert says what to do, and every panel has a place of its own', async (t) => {
-  t.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
-  for (const { alert, annotations } of rules) {
-    t.match(alert, /^Parley[A-Z]/);
-    t.match(annotations.summary, /\.$/, alert);
-    t.match(annotations.action, /\.$/, alert);
-  }
-  t.equal(new Set(panels.map(({ title }) => title)).size, panels.length);
-});
+t.test(
+  'every alert has a unique name, a summary, and an action, and every panel has a unique title',
+  async (t) => {
+    t.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+    for (const { alert, annotations } of rules) {
+      t.match(alert, /^Parley[A-Z]/);
+      t.match(annotations.summary, /\.$/, alert);
+      t.match(annotations.action, /\.$/, alert);
+    }
+    t.equal(new Set(panels.map(({ title }) => title)).size, panels.length);
+  },
+);
 
-t.test('a wrong expression does not parse', async (t) => {
+t.test('an invalid expression does not parse', async (t) => {
   t.throws(() => namesIn('sum by (job) (rate(parley_errors_total[5m])'));
   t.throws(() => namesIn('up == 0 +'));
 });
