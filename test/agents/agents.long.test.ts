@@ -22,7 +22,7 @@ const results = new Map<string, Record<string, string>>(
   agents.map(({ name, version }) => [`${name} ${version}`, {}]),
 );
 
-/** Long enough for a busy machine; an agent takes seconds to start. */
+/** Enough for a busy machine, where an agent takes several seconds to start. */
 const PATIENCE_MS = 300_000;
 
 async function newAccount(plan = 'large') {
@@ -34,7 +34,7 @@ async function newAccount(plan = 'large') {
     settings: { origin: client.origin, key, model: MODEL, isolation: network },
     used: async (): Promise<number> => (await client.get('/usage', { cookie })).body.used.chat,
     refusals: async (): Promise<number> => {
-      // A session may ask five times a second.
+      // A session may send five requests a second.
       await sleep(250);
       const { body } = await client.get('/requests', { cookie });
       const rows: { kind: string; code: string; count: number }[] = body.data;
@@ -57,7 +57,7 @@ function note({ name, version }: Agent, what: string, result: string): void {
 }
 
 function testAgent(t: Test, agent: Agent) {
-  t.test('says hello as in the guide, in a stream', async (t) => {
+  t.test("the guide's transcript works, and every reply is streamed", async (t) => {
     await upstream.reset();
     const transcript = transcriptOf(agent);
     await upstream.configure({ calls: [], reply: transcript.printed.join('\n') });
@@ -69,14 +69,14 @@ function testAgent(t: Test, agent: Agent) {
     t.ok(asked.some((messages) => messages.includes('Say hello to Parley.')));
     t.ok(
       (await bodies()).every(({ stream }) => stream === true),
-      'every answer is streamed',
+      'every reply is streamed',
     );
     t.equal(await used(), agent.requests);
     note(agent, 'hello', `${agent.requests} ${agent.requests === 1 ? 'unit' : 'units'}`);
     note(agent, 'stream', 'yes');
   });
 
-  t.test('edits a file with tools', async (t) => {
+  t.test('the agent edits a file with tools', async (t) => {
     await upstream.reset();
     const { settings, used } = await newAccount();
     const calls = agent.edit('notes.txt');
@@ -92,40 +92,43 @@ function testAgent(t: Test, agent: Agent) {
     note(agent, 'tool', 'yes');
   });
 
-  t.test('is stopped: the upstream sees it within a second, and nothing more is charged', async (t) => {
-    await upstream.reset();
-    await upstream.configure({ calls: [], chunks: 100_000, chunkIntervalMs: 20 });
-    const { settings, used } = await newAccount();
-    const run = runAgent(t, agent, settings, 'Count to a million.');
-    const areUnderWay = async () => {
-      // What the upstream tells is large, and the agent needs the processor.
-      await sleep(100);
-      const open = await chats();
-      return open.length === agent.requests && open.every(({ chunks }) => chunks > 5);
-    };
-    await eventually('Its answers are under way', areUnderWay, PATIENCE_MS);
-    const stoppedAt = Date.now();
-    run.kill(agent.stopSignal ?? 'SIGTERM');
-    await eventually('All are aborted', async () =>
-      (await chats()).every(({ abortedAt }) => abortedAt !== null),
-    );
-    const ms = Math.max(...(await chats()).map(({ abortedAt }) => abortedAt ?? 0)) - stoppedAt;
-    t.ok(ms < 1000, `after ${ms} ms`);
-    await run.ended;
-    t.equal((await chats()).length, agent.requests, 'it does not ask again');
-    t.equal(await used(), agent.requests);
-    note(agent, 'abort', `${ms} ms`);
-  });
+  t.test(
+    'stopping the agent aborts its upstream requests within a second, and nothing more is charged',
+    async (t) => {
+      await upstream.reset();
+      await upstream.configure({ calls: [], chunks: 100_000, chunkIntervalMs: 20 });
+      const { settings, used } = await newAccount();
+      const run = runAgent(t, agent, settings, 'Count to a million.');
+      const areUnderWay = async () => {
+        // The upstream's list of calls is large, and the agent needs the CPU.
+        await sleep(100);
+        const open = await chats();
+        return open.length === agent.requests && open.every(({ chunks }) => chunks > 5);
+      };
+      await eventually("the agent's replies are in progress", areUnderWay, PATIENCE_MS);
+      const stoppedAt = Date.now();
+      run.kill(agent.stopSignal ?? 'SIGTERM');
+      await eventually('all upstream requests are aborted', async () =>
+        (await chats()).every(({ abortedAt }) => abortedAt !== null),
+      );
+      const ms = Math.max(...(await chats()).map(({ abortedAt }) => abortedAt ?? 0)) - stoppedAt;
+      t.ok(ms < 1000, `after ${ms} ms`);
+      await run.ended;
+      t.equal((await chats()).length, agent.requests, 'the agent sends no further request');
+      t.equal(await used(), agent.requests);
+      note(agent, 'abort', `${ms} ms`);
+    },
+  );
 }
 
-/** Only counts requests, so all agents can do it side by side: they wait most of the time. */
+/** Runs an agent with a spent quota. Only counts requests, so all agents can run in parallel. */
 async function meetSpentQuota(t: Test, agent: Agent) {
   const { refusals, settings, used } = await newAccount('small');
   await client.post('/chat', { message: 'The only one today.' }, { key: settings.key });
   const run = runAgent(t, agent, settings, 'Say hello.');
   if (agent.endsWithoutQuota) {
-    t.not(await run.ended, 0, `${agent.name} fails`);
-    t.match(run.output(), /quota/i, `${agent.name} says why`);
+    t.not(await run.ended, 0, `${agent.name} exits with an error`);
+    t.match(run.output(), /quota/i, `${agent.name} mentions the quota`);
   }
   const expected = agent.endsWithoutQuota ? agent.refusals : agent.requests;
   await eventually(
@@ -133,8 +136,7 @@ async function meetSpentQuota(t: Test, agent: Agent) {
     async () => (await refusals()) >= expected,
     PATIENCE_MS,
   );
-  if (!agent.endsWithoutQuota)
-    t.equal(run.child.exitCode, null, `${agent.name} waits for the time in Retry-After`);
+  if (!agent.endsWithoutQuota) t.equal(run.child.exitCode, null, `${agent.name} waits as Retry-After says`);
   const count = await refusals();
   t.ok(count <= agent.refusals, `${count} requests of ${agent.name} are refused`);
   t.equal(await used(), 1);
@@ -143,15 +145,15 @@ async function meetSpentQuota(t: Test, agent: Agent) {
 
 process.stderr.write(`network of the agents: ${network.description}\n`);
 if (network.isNamespace)
-  t.test('agents reach nothing but the service', async (t) =>
+  t.test('agents can connect only to the service', async (t) =>
     testIsolation(t, network, client.origin, upstream.url),
   );
 
 for (const agent of agents) t.test(agent.name, async (t) => testAgent(t, agent));
 
-t.test('Claude Code without the name of a model gets the one that an alias names', async (t) => {
+t.test('Claude Code without a configured model gets the model of an alias', async (t) => {
   const claude = agents.find(({ name }) => name === 'Claude Code');
-  if (claude === undefined) throw new Error('It is not among the agents.');
+  if (claude === undefined) throw new Error('Claude Code is not in the list of agents.');
   await upstream.reset();
   const unnamed: Agent = {
     ...claude,
@@ -168,7 +170,7 @@ t.test('Claude Code without the name of a model gets the one that an alias names
   t.equal(await used(), claude.requests);
 });
 
-t.test('the guide tells the units and the refusals of each', async (t) => {
+t.test('the guide lists the units and the refusals of each agent', async (t) => {
   const guide = readFileSync(new URL('../../docs/guides/agent-units.md', import.meta.url), 'utf8');
   const cellsOf = ({ name }: Agent) =>
     guide.split('\n').flatMap((line) => (line.startsWith(`| ${name} |`) ? [line.split(' | ').slice(1)] : []));
@@ -181,13 +183,13 @@ t.test('the guide tells the units and the refusals of each', async (t) => {
   }
 });
 
-t.test('a spent quota: nothing is charged, and nobody hammers', async (t) => {
+t.test('a spent quota: nothing is charged, and each agent sends only a few requests', async (t) => {
   await upstream.reset();
   await Promise.all(agents.map((agent) => meetSpentQuota(t, agent)));
-  t.equal((await chats()).length, agents.length, 'the upstream sees nothing of it');
+  t.equal((await chats()).length, agents.length, 'no agent request reaches the upstream');
 });
 
-t.test('the table has no gap', async (t) => {
+t.test('the table of results is complete', async (t) => {
   const columns = ['hello', 'stream', 'tool', 'abort', 'spent quota'];
   const lines = [
     ['agent', ...columns],

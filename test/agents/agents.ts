@@ -1,4 +1,4 @@
-/** How coding agents are started: as the guide says, in a clean home, without a network but loopback. */
+/** Starts coding agents as the guide says, in an empty home directory, with only the loopback network. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,23 +18,23 @@ type Call = { name: string; arguments: Record<string, unknown> };
 export type Agent = {
   name: string;
   version: string;
-  /** Requests for a prompt that needs no tool. */
+  /** The number of requests for a prompt that needs no tool. */
   requests: number;
-  /** What the model has to call so that the agent replaces `before` by `after` in a file. */
+  /** The tool calls that replace `before` with `after` in a file. */
   edit(file: string): Call[];
-  /** At most so many requests when the quota is spent. */
+  /** The maximum number of requests when the quota is spent. */
   refusals: number;
-  /** Whether it ends when the quota is spent; otherwise it waits for `Retry-After`. */
+  /** Whether the agent exits when the quota is spent. Otherwise it waits for `Retry-After`. */
   endsWithoutQuota: boolean;
-  /** The signal that stops it, in place of SIGTERM. */
+  /** The signal that stops the agent; by default SIGTERM. */
   stopSignal?: NodeJS.Signals;
-  /** Writes its configuration below `home`; returns its environment. */
+  /** Writes the agent's configuration to `home`. Returns the agent's environment variables. */
   configure(home: string, settings: Settings): Record<string, string>;
-  /** For what the guide has no transcript of: no question whether it may. */
+  /** The command for a prompt that the guide has no transcript of. The agent asks for no permissions. */
   command(prompt: string): [string, string[]];
 };
 
-/** The guide's example in a language, with this service, key, and model in place of the guide's. */
+/** The guide's example in a language, with the origin, key, and model replaced. */
 function example(language: string, { key, model, origin }: Settings): string {
   const [, code] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(guide) ?? [];
   if (code === undefined) throw new Error(`The guide has no example in ${language}.`);
@@ -44,7 +44,7 @@ function example(language: string, { key, model, origin }: Settings): string {
     .replaceAll('$PARLEY_KEY', key);
 }
 
-/** A command of a guide, and what it prints, among other lines. */
+/** A command from the guide, and lines of its output. */
 export type Transcript = { command: string; printed: string[] };
 
 /** The transcript in the guide's section about an agent. */
@@ -93,7 +93,7 @@ export const agents: readonly Agent[] = [
     endsWithoutQuota: true,
     configure(_home, settings) {
       const lines = example('shell', settings).matchAll(/^export (\w+)=(.*)$/gm);
-      // As root, it edits files without asking only in a sandbox.
+      // As root, Claude Code skips permissions only in a sandbox.
       return { IS_SANDBOX: '1', ...Object.fromEntries([...lines].map(([, name, value]) => [name, value])) };
     },
     command: (prompt) => [bin('claude'), ['-p', '--dangerously-skip-permissions', prompt]],
@@ -101,13 +101,13 @@ export const agents: readonly Agent[] = [
   {
     name: 'opencode',
     version: dependencies['opencode-ai'],
-    // One is for the title.
+    // One request is for the title.
     requests: 2,
     edit: (file) => [
       { name: 'read', arguments: { filePath: file } },
       { name: 'edit', arguments: { filePath: file, oldString: 'before', newString: 'after' } },
     ],
-    // Three for the title, which its library tries again.
+    // Three requests are for the title, which the library retries.
     refusals: 4,
     endsWithoutQuota: false,
     configure(home, settings) {
@@ -124,15 +124,15 @@ export const agents: readonly Agent[] = [
     name: 'Cline',
     version: dependencies.cline,
     requests: 1,
-    // After SIGTERM, it lets the answer go on.
+    // After SIGTERM, Cline lets the reply continue.
     stopSignal: 'SIGINT',
     edit: (path) => [{ name: 'editor', arguments: { path, old_text: 'before', new_text: 'after' } }],
-    // It tries again 5 times, which takes a minute.
+    // Cline retries 5 times, which takes a minute.
     refusals: 6,
     endsWithoutQuota: true,
     configure(home, settings) {
       write(home, 'configure', example('sh', settings));
-      // Otherwise it leaves a process behind, which looks for new versions.
+      // Otherwise Cline leaves a process behind that checks for updates.
       return { CLINE_SESSION_BACKEND_MODE: 'local', CLINE_NO_AUTO_UPDATE: '1' };
     },
     command: (prompt) => ['sh', ['-c', '. ../configure && exec cline "$0"', prompt]],
@@ -145,7 +145,7 @@ export const agents: readonly Agent[] = [
       { name: 'Read', arguments: { filepath: file } },
       { name: 'Edit', arguments: { file_path: file, old_string: 'before', new_string: 'after' } },
     ],
-    // It tries again 10 times, which takes two minutes.
+    // Continue retries 10 times, which takes two minutes.
     refusals: 11,
     endsWithoutQuota: true,
     configure(home, settings) {
@@ -158,20 +158,22 @@ export const agents: readonly Agent[] = [
 
 export type Run = {
   child: ChildProcess;
-  /** The folder that it works in. */
+  /** The agent's working directory. */
   folder: string;
+  /** Everything that the agent printed so far. */
   output(): string;
-  /** Resolves with the exit code; null if a signal ended it. */
+  /** Resolves with the exit code, or null if a signal ended the process. */
   ended: Promise<number | null>;
-  /** Signals the agent and all that it started. */
+  /** Signals the agent and its child processes. */
   kill(signal: NodeJS.Signals): void;
 };
 
 export type Place = Settings & { isolation: Isolation };
 
 /**
- * Starts an agent with a prompt, or as a transcript does, in a git repository with the file `notes.txt`, which says
- * `before`. It is outside this repository, whose files and history an agent would otherwise read.
+ * Starts an agent with a prompt, or with the command of a transcript. It runs in a new git repository with the file
+ * `notes.txt`, which contains `before`. That repository is outside this one, so the agent does not read this project.
+ * The agent is killed when the test ends.
  */
 export function runAgent(
   t: Test,
@@ -191,7 +193,7 @@ export function runAgent(
   );
   const child = spawn(command, parameters, {
     cwd: work,
-    // A group of its own: agents are programs that start others.
+    // A separate process group, because agents start other programs.
     detached: true,
     env: {
       PATH: `${programs}:${process.env.PATH}`,
@@ -211,7 +213,7 @@ export function runAgent(
     try {
       process.kill(-(child.pid as number), signal);
     } catch {
-      // It has ended.
+      // The process has already exited.
     }
   };
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

@@ -1,7 +1,7 @@
 /**
- * Runs a command in a network namespace of its own: `node in-namespace.mjs SOCKET PORT COMMAND …`, inside `unshare -rn`.
- * Its loopback is the only network there, and 127.0.0.1:PORT leads to the Unix socket SOCKET outside. Plain JavaScript,
- * because it starts in the folder of the agent.
+ * Runs a command in a new network namespace: `unshare -rn node in-namespace.mjs SOCKET PORT COMMAND …`. Loopback is the
+ * only network there, and 127.0.0.1:PORT forwards to the Unix socket SOCKET outside. This is plain JavaScript, because
+ * it starts in the working directory of the agent.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -13,9 +13,9 @@ const [socketPath, port, command, ...parameters] = process.argv.slice(2);
 spawnSync('ip', ['link', 'set', 'lo', 'up'], { stdio: 'inherit' });
 const names = Object.keys(networkInterfaces());
 if (names.join() !== 'lo')
-  throw new Error(`The interfaces here are not only lo: ${names.join(', ') || 'none'}`);
+  throw new Error(`Expected lo to be the only interface, but found: ${names.join(', ') || 'none'}`);
 
-// Signals go to the whole group. The agent has to end by itself, and its connections with it.
+// A signal reaches the whole process group. Ignore it here, so that the agent shuts down and closes its connections.
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => {});
 
 const forwarder = createServer((client) => {

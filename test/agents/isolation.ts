@@ -1,4 +1,4 @@
-/** Agents run without a network but loopback, in a namespace of their own where the system allows it. */
+/** Agents run with only the loopback network, in a separate network namespace where the system allows it. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -12,10 +12,11 @@ import type { Test } from 'tap';
 type Command = [string, string[]];
 
 export type Isolation = {
-  /** For the output of the tests. */
+  /** A description for the output of the tests. */
   description: string;
+  /** Whether agents run in a network namespace; otherwise only through unreachable proxies. */
   isNamespace: boolean;
-  /** The command, without a network but loopback, where only the service can be reached. */
+  /** Wraps a command so that it can reach only the service. */
   wrap(command: Command): Command;
   environment: Record<string, string>;
 };
@@ -26,7 +27,7 @@ const wrapped = (socket: string, port: string, [command, parameters]: Command): 
   ['-rn', process.execPath, launcher, socket, port, command, ...parameters],
 ];
 
-/** Why this system gives no namespace; undefined if it does. */
+/** The reason why this system provides no namespace, or undefined if it does. */
 function problem(): string | undefined {
   const [command, parameters] = wrapped('/nonexistent', '1', [process.execPath, ['--version']]);
   const { error, status, stderr } = spawnSync(command, parameters, { encoding: 'utf8' });
@@ -34,16 +35,20 @@ function problem(): string | undefined {
   return status === 0 ? undefined : (/\w*Error: .*/.exec(stderr)?.[0] ?? stderr.trim());
 }
 
-/** Nobody listens here. */
+/** Nothing listens on this port. */
 const NOWHERE = 'http://127.0.0.1:9';
 const proxies = { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: '127.0.0.1,localhost' };
 
-/** @param origin - the service, which listens on 127.0.0.1 outside */
+/**
+ * Prepares the isolation of agents, until the test ends.
+ *
+ * @param origin - the service, which listens on 127.0.0.1 outside the namespace
+ */
 export async function isolation(t: Test, origin: string): Promise<Isolation> {
   const why = problem();
   if (why !== undefined)
     return {
-      description: `that of this machine, through proxies that lead nowhere, because there is no namespace: ${why}`,
+      description: `the machine's network with unreachable proxies, because no namespace is available: ${why}`,
       isNamespace: false,
       wrap: (command) => command,
       environment: proxies,
@@ -67,7 +72,7 @@ export async function isolation(t: Test, origin: string): Promise<Isolation> {
   };
 }
 
-/** Prints the interfaces there are, and how connections end: to the service, to another port, and to another machine. */
+/** Prints the network interfaces, and the results of connecting to the service, another port, and another machine. */
 const probe = `
 const { connect } = require('node:net');
 const [, service, other] = process.argv;
@@ -81,9 +86,10 @@ Promise.all([ending(service, '127.0.0.1'), ending(other, '127.0.0.1'), ending(80
 });`;
 
 /**
- * Checks from the inside that loopback is the only interface, and that it leads to nothing but the service.
+ * Asserts that an isolated process has only the loopback interface, and can connect only to the service.
  *
- * @param other - another server outside
+ * @param service - the origin of the service
+ * @param other - the URL of another server outside the namespace
  */
 export async function testIsolation(t: Test, { wrap }: Isolation, service: string, other: string) {
   const ports = [service, other].map((url) => new URL(url).port);
