@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { type Connection, type FollowUp, type Framework, weather } from './frameworks.ts';
 
-// With Anthropic's API, it warns that it does not know the model.
+// With Anthropic's API, the SDK warns about unknown models.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 type Provider = (connection: Connection) => LanguageModel;
@@ -26,7 +26,7 @@ const storing = (store?: boolean) =>
     ? {}
     : { providerOptions: { openai: { store } satisfies OpenAIResponsesProviderOptions } };
 
-/** A question whose answer takes the tool. */
+/** The arguments of a call that makes the model use the tool. */
 const asking = (model: LanguageModel, cities: string[], store?: boolean) => ({
   model,
   prompt: weather.question,
@@ -66,13 +66,15 @@ const followUp =
     const { request, text } = await generateText({ model, messages, ...storing(store) });
     const refersToItems = JSON.stringify(request.body).includes('item_reference');
     if (refersToItems !== (provider === openai && store !== false))
-      throw new Error(`It ${refersToItems ? 'refers' : 'does not refer'} to the first reply by its ID.`);
+      throw new Error(
+        `The second request ${refersToItems ? 'refers' : 'does not refer'} to the first reply by its ID.`,
+      );
     return text;
   };
 
 const common = (provider: Provider) =>
   ({
-    // It retries a 429 twice, and does not read `x-should-retry`.
+    // The SDK retries a 429 twice and ignores `x-should-retry`.
     requestsWhenSpent: 3,
     async ask(connection, prompt) {
       const { text, usage } = await generateText({ model: provider(connection), prompt });
@@ -91,7 +93,7 @@ const common = (provider: Provider) =>
     },
   }) satisfies Partial<Framework>;
 
-/** By default, the AI SDK stores responses, and refers to their messages by ID. */
+/** By default, the AI SDK stores responses and refers to their messages by ID. */
 export const aiSdkResponses: Framework = {
   ...common(openai),
   name: 'AI SDK',

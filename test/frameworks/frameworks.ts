@@ -1,37 +1,40 @@
-/** What every framework is asked to do, and how the tests drive it. */
+/** The interface through which the tests drive each framework. */
 import { readFileSync } from 'node:fs';
 import type { Parley } from '../clients/parley.ts';
 
 export type Connection = Pick<Parley, 'apiKey' | 'baseURL' | 'model'>;
 
-/** A tool round trip: the final text, and the cities that the tool was asked for. */
+/** The result of a tool round trip: the final text, and the cities that the tool was called with. */
 export type RoundTrip = { text: string; cities: string[] };
 
-/** Asks twice. The second question continues the conversation, and its reply is returned. */
+/** Sends two prompts in one conversation. Returns the reply to the second. */
 export type FollowUp = (connection: Connection, first: string, second: string) => Promise<string>;
 
 export type Framework = {
   name: string;
-  /** The packages of the framework, whose versions the table shows. */
+  /** The framework's npm packages. The table shows their versions. */
   packages: string[];
-  /** The number of requests that the framework makes when the quota is spent, with its default settings. */
+  /** The number of requests, with default settings, when the quota is spent. */
   requestsWhenSpent: number;
-  /** One reply. `usage` is the numbers of input and output tokens. */
+  /** Returns the reply to a prompt. `usage` is the number of input tokens and of output tokens. */
   ask(connection: Connection, prompt: string): Promise<{ text: string; usage: [number, number] }>;
-  /** The pieces of a reply. Aborting the signal ends the stream, or throws. */
+  /** Streams the pieces of a reply. When the signal aborts, the stream ends or throws. */
   stream(connection: Connection, prompt: string, signal: AbortSignal): AsyncIterable<string>;
-  /** Ways of continuing a conversation. */
+  /** The ways to continue a conversation, by name. */
   followUps: Readonly<Record<string, FollowUp>>;
-  /** Ways of asking with a tool: the framework offers it, runs it, and sends the result back. */
+  /** The ways to use a tool, by name. The framework offers it, runs it, and sends the result back. */
   tools: Readonly<Record<string, (connection: Connection) => Promise<RoundTrip>>>;
-  /** Of an error that the framework throws: the status, and the service's error object. */
+  /** Extracts the status and the service's error object from an error that the framework threw. */
   refusal(error: unknown): { status: unknown; error: unknown };
 };
 
-/** For clients that add `/v1` themselves, as Anthropic's do. */
+/** The base URL without `/v1`, for clients that add it, as Anthropic's do. */
 export const anthropicBaseOf = ({ baseURL }: Connection): string => baseURL.replace(/\/v1$/, '');
 
-/** Of the errors that the clients of OpenAI and Anthropic throw; Anthropic's keep the whole body. */
+/**
+ * Extracts the status and the service's error object from an error of OpenAI's or Anthropic's client. Anthropic's keeps
+ * the whole body. Throws other errors again.
+ */
 export function clientRefusal(error: unknown): { status: unknown; error: unknown } {
   const { error: body, status } = error as { status?: unknown; error?: { error?: unknown } };
   if (status === undefined) throw error;
@@ -45,7 +48,7 @@ export const weather = {
   result: 'sunny',
 };
 
-/** The installed versions: `ai 6.0.326, @ai-sdk/openai 3.0.141`. */
+/** The installed versions of the framework's packages, such as `ai 6.0.326, @ai-sdk/openai 3.0.141`. */
 export const versionsOf = ({ packages }: Framework): string =>
   packages
     .map((name) => {

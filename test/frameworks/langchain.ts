@@ -42,18 +42,18 @@ function weatherTool() {
   return { cities, lookUp };
 }
 
-/** Asks, runs the tools that the answer calls, and sends their results. */
+/** Sends a prompt, runs the tools that the reply calls, and sends their results. */
 const roundTrip = (chatFor: ToolChat, isStreamed: boolean) => async (connection: Connection) => {
   const { cities, lookUp } = weatherTool();
   const chat = chatFor(connection).bindTools?.([lookUp]);
-  if (chat === undefined) throw new Error('This model takes no tools.');
+  if (chat === undefined) throw new Error('This model does not support tools.');
   const asked = new HumanMessage(weather.question);
   let answer: AIMessageChunk | undefined;
   if (isStreamed)
     for await (const chunk of await chat.stream([asked]))
       answer = answer === undefined ? chunk : answer.concat(chunk);
   else answer = await chat.invoke([asked]);
-  if (answer === undefined) throw new Error('There was no answer.');
+  if (answer === undefined) throw new Error('The stream was empty.');
   const results: ToolMessage[] = [];
   for (const call of answer.tool_calls ?? [])
     results.push(await lookUp.invoke({ ...call, type: 'tool_call' }));

@@ -19,7 +19,7 @@ import {
   weather,
 } from './frameworks.ts';
 
-/** With the Responses API, chunks of other events repeat the last delta. */
+/** The events that carry text. With the Responses API, the chunks of other events repeat the last delta. */
 const textEvents = ['response.output_text.delta', 'content_block_delta'];
 
 type Model = (connection: Connection, signal?: AbortSignal) => ToolCallLLM;
@@ -34,7 +34,7 @@ const openai =
       ...(signal && { additionalSessionOptions: { fetch: fetchUntil(signal) } }),
     });
 
-/** LlamaIndex has no other way to stop a reply: leaving the loop over a stream does not end the request. */
+/** LlamaIndex has no other way to abort a reply: leaving the loop over a stream does not abort the request. */
 const fetchUntil =
   (signal: AbortSignal): typeof fetch =>
   (url, init) =>
@@ -64,7 +64,7 @@ function weatherTool() {
   return { cities, lookUp };
 }
 
-/** The results of the calls, each in a message after the message that calls. */
+/** Runs the tool for each call. Returns a message for each result. */
 async function resultsOf(calls: readonly Call[], lookUp: ReturnType<typeof weatherTool>['lookUp']) {
   const results: Message[] = [];
   for (const { id, input } of calls) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Connection, clientRefusal, type Framework, weather } from './frameworks.ts';
 
 const runnerFor = ({ apiKey, baseURL }: Connection) =>
-  // Traces go to OpenAI, whatever the base URL is.
+  // Tracing always sends data to OpenAI, regardless of the base URL.
   new Runner({ modelProvider: new OpenAIProvider({ apiKey, baseURL }), tracingDisabled: true });
 
 const agentFor = ({ model }: Connection) => new Agent({ name: 'Assistant', model });

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const textOf = (name: string) => readFileSync(path(name), 'utf8');
 
-// `make check` does not install the frameworks, so the types of this folder are checked here.
+// `make check` does not install the frameworks, so this test checks the types of this folder.
 t.test('this folder compiles against the types of the frameworks', async (t) => {
   const compiler = path('../../node_modules/typescript/bin/tsc');
   const said = await run(...nodeWithoutTap(compiler, '-p', path('tsconfig.json'), '--pretty', 'false')).catch(
@@ -25,7 +25,7 @@ const dependenciesOf = (name: string) =>
     ([name, version]) => /^npm:(.+)@(.+)$/.exec(version)?.slice(1) ?? [name, version],
   ) as [name: string, version: string][];
 
-/** What the README calls the agents. */
+/** The packages of the agents, by their names in the README. */
 const agents: Record<string, string> = {
   Codex: '@openai/codex',
   'Claude Code': '@anthropic-ai/claude-code',
@@ -34,7 +34,7 @@ const agents: Record<string, string> = {
   Continue: '@continuedev/cli',
 };
 
-t.test('the versions in the README are those that the tests run', async (t) => {
+t.test('the README lists the versions that the tests run', async (t) => {
   const installed = ['package.json', '../clients/package.json', '../agents/package.json'].flatMap(
     dependenciesOf,
   );
@@ -62,7 +62,7 @@ t.test('the versions in the README are those that the tests run', async (t) => {
     t.ok(found.has(name), `the README names ${name}`);
 });
 
-t.test('the guide installs packages that the tests run', async (t) => {
+t.test('the guide installs only packages that the tests run', async (t) => {
   const { dependencies } = JSON.parse(textOf('package.json')) as Manifest;
   const install = textOf('../../docs/guides/frameworks.md').matchAll(/npm install ([^`]+)`/g);
   const packages = [...install].flatMap(([, list = '']) => list.split(' '));

@@ -1,4 +1,4 @@
-/** The SDKs of OpenAI and Anthropic by themselves: tools by hand, and with their own helpers. */
+/** The SDKs of OpenAI and Anthropic without a framework. They run tools both by hand and with the SDKs' helpers. */
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import OpenAI from 'openai';
@@ -20,7 +20,7 @@ const parameters = {
 };
 const user = (content: string) => ({ role: 'user' as const, content });
 
-/** A tool that remembers what it was asked. */
+/** A tool that records the cities it is called with. */
 function weatherTool() {
   const cities: string[] = [];
   const run = ({ city }: { city: string }) => {
@@ -77,7 +77,7 @@ export const openaiChat: Framework = {
       const messages: OpenAI.ChatCompletionMessageParam[] = [user(weather.question)];
       const { choices } = await completions.create({ model, messages, tools: [chatTool] });
       const [choice] = choices;
-      if (choice === undefined) throw new Error('The answer has no choice.');
+      if (choice === undefined) throw new Error('The completion has no choices.');
       messages.push(choice.message);
       for (const call of choice.message.tool_calls ?? [])
         if (call.type === 'function')
@@ -115,7 +115,7 @@ const responseTool = {
   strict: true,
 };
 
-/** The results of the calls in a response. */
+/** Runs the tool for each call in a response. Returns the items with the results. */
 const outputsOf = ({ output }: OpenAI.Responses.Response, runJson: (given: string) => string) =>
   output
     .filter((item) => item.type === 'function_call')

@@ -1,4 +1,4 @@
-/** The same facts for each framework of a surface, and a table of what came of them. */
+/** Runs the same checks for each framework of an API, and prints a table of the results. */
 import type { Test } from 'tap';
 import { abortSeen, type Parley, rejection, withUpstream } from '../clients/parley.ts';
 import { type Recorder, startRecorder } from '../snippets/recorder.ts';
@@ -10,7 +10,7 @@ import { type Framework, versionsOf, weather } from './frameworks.ts';
 const columns = ['hello', 'stream', 'conversation', 'tool', 'errors', 'abort', 'spent quota'] as const;
 
 const prompt = 'Tell me about keys.';
-/** What the test upstream answers. */
+/** The reply of the test upstream to `prompt`. */
 const reply = `You said: ${prompt}`;
 
 type World = { parley: Parley; upstream: Upstream; recorder: Recorder };
@@ -28,9 +28,9 @@ async function hello(t: Test, { ask }: Framework, { parley, upstream }: World): 
   const { text, usage } = await ask(parley, prompt);
   t.equal(text, reply);
   const [input, output] = usage;
-  t.ok(input > 0, 'counts the tokens of the input');
-  t.equal(output, reply.split(' ').length, 'counts the tokens of the output');
-  t.equal((await chatsOf(upstream)).length, 1, 'one request');
+  t.ok(input > 0, 'the framework reports input tokens');
+  t.equal(output, reply.split(' ').length, 'the framework reports the number of output tokens');
+  t.equal((await chatsOf(upstream)).length, 1, 'the upstream receives one request');
   return 'yes';
 }
 
@@ -39,7 +39,7 @@ async function stream(t: Test, framework: Framework, { parley }: World): Promise
   for await (const piece of framework.stream(parley, prompt, new AbortController().signal))
     pieces.push(piece);
   t.equal(pieces.join(''), reply);
-  t.ok(pieces.length > 1, `${pieces.length} pieces`);
+  t.ok(pieces.length > 1, `the reply arrives in ${pieces.length} pieces`);
   return 'yes';
 }
 
@@ -63,7 +63,7 @@ async function tool(t: Test, { tools }: Framework, { parley, upstream }: World):
     await upstream.reset();
     const { cities, text } = await ask(parley);
     t.same(cities, ['Paris'], `${way}: the tool ran once`);
-    t.equal(text, `The tool says: ${weather.result}`, `${way}: its result was used`);
+    t.equal(text, `The tool says: ${weather.result}`, `${way}: the reply uses its result`);
     const [first, second] = (await chatsOf(upstream)).map(({ body }) => body);
     t.match(first, { tools: [{ type: 'function', function: { name: weather.name } }] }, way);
     const call = { id: 'call_1', function: { name: weather.name, arguments: /^\{"city": ?"Paris"\}$/ } };
@@ -116,7 +116,7 @@ async function abort(t: Test, framework: Framework, { parley, upstream }: World)
   }
   const ms = await abortSeen(upstream, since);
   t.ok(ms < 1000, `after ${ms} ms`);
-  t.equal(await usedChat(parley, parley.apiKey), before + 1, 'charged once');
+  t.equal(await usedChat(parley, parley.apiKey), before + 1, 'the request is charged once');
   return `${ms} ms`;
 }
 
@@ -128,19 +128,24 @@ async function spent(t: Test, framework: Framework, { parley, recorder, upstream
   const asked = framework.ask({ ...parley, baseURL, apiKey: parley.spentKey }, prompt);
   const { error, ms } = await rejection(asked);
   t.match(framework.refusal(error), { status: 429, error: { code: 'quotaExceeded' } });
-  t.equal(answers.length, framework.requestsWhenSpent, 'requests');
+  t.equal(answers.length, framework.requestsWhenSpent, 'the number of requests');
   t.ok(
     answers.every(({ headers, status }) => status === 429 && headers['x-should-retry'] === 'false'),
-    'each was refused, and told not to retry',
+    'each response is a 429 with x-should-retry: false',
   );
-  t.equal(await usedChat(parley, parley.spentKey), before, 'nothing was charged');
-  t.equal((await chatsOf(upstream)).length, 0, 'the model was not asked');
+  t.equal(await usedChat(parley, parley.spentKey), before, 'nothing is charged');
+  t.equal((await chatsOf(upstream)).length, 0, 'no request reaches the upstream');
   return `${answers.length} in ${(ms / 1000).toFixed(1)} s`;
 }
 
 const facts = { hello, stream, conversation, tool, errors, abort, 'spent quota': spent };
 
-/** Tests each framework, and prints the table to standard error. */
+/**
+ * Tests each framework, and prints the table to standard error.
+ *
+ * @param surface - the name of the API, for the table
+ * @param kind - the database of the service
+ */
 export function testFrameworks(
   t: Test,
   surface: string,
@@ -164,9 +169,9 @@ export function testFrameworks(
           });
       });
     }
-    t.same(tried, [], 'nothing else was asked');
+    t.same(tried, [], 'nothing connects to other hosts');
   });
-  t.test(`the table of ${surface} has no gap`, async (t) => {
+  t.test(`the table of ${surface} is complete`, async (t) => {
     t.same([...results.keys()], frameworks);
     for (const [{ name }, row] of results)
       for (const column of columns) t.not(row.get(column) ?? 'FAILED', 'FAILED', `${name}: ${column}`);
