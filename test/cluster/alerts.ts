@@ -1,4 +1,4 @@
-/** Prometheus with the alert rules of `docs/operation`, which it evaluates in a time of its own: a minute is two seconds. */
+/** Prometheus with the alert rules of `docs/operation`, sped up: a minute in the rules takes two seconds. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../support/upstream/engine.ts';
@@ -8,11 +8,11 @@ import { type Place, Program } from './processes.ts';
 
 const SECONDS_PER_MINUTE = 2;
 const PORT = 9090;
-/** Windows of up to 15 minutes have to pass. */
+/** The rules have windows of up to 15 minutes. */
 const QUIET_WITHIN_MS = 120_000;
 export const METRICS_TOKEN = 'token-of-the-cluster-test';
 
-/** Durations as in `[5m]` and `for: 1m`. */
+/** Scales the durations of the rules, as in `[5m]` and `for: 1m`. */
 const inTestTime = (rules: string): string =>
   rules.replace(
     /(\[|for: )(\d+)m\b/g,
@@ -55,7 +55,7 @@ export class Alerts {
     });
   }
 
-  /** Resolves once it has scraped every replica. */
+  /** Starts Prometheus. Resolves once it has scraped every replica. */
   async start(): Promise<void> {
     this.#program.start();
     await eventually(
@@ -65,23 +65,23 @@ export class Alerts {
     );
   }
 
-  /** Waits until none of these alerts is left from before. */
+  /** Waits until none of these alerts is pending or firing. */
   quiet(names: readonly string[]): Promise<void> {
     const isFiring = async () => (await this.#query('ALERTS')).filter((name) => names.includes(name));
     return eventually(
-      `no alert of ${names.join(', ')}`,
+      `none of the alerts ${names.join(', ')} is active`,
       async () => (await isFiring()).length === 0,
       QUIET_WITHIN_MS,
     );
   }
 
-  /** The alerts that fired in the last so many milliseconds. */
+  /** The names of the alerts that fired in the last `forMs` milliseconds. */
   async fired(forMs: number): Promise<string[]> {
     const seconds = Math.ceil(forMs / 1000);
     return [...new Set(await this.#query(`max_over_time(ALERTS{alertstate="firing"}[${seconds}s])`))].sort();
   }
 
-  /** The alert names of the series, or else their instances. */
+  /** Runs a query. Returns the alert name of each series, or its instance if it is no alert. */
   async #query(query: string): Promise<string[]> {
     const response = await fetch(`${this.#origin}/api/v1/query?${new URLSearchParams({ query })}`);
     type Answer = { data: { result: { metric: { alertname?: string; instance?: string } }[] } };

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Ends what a cluster test started, and removes its network namespaces and its folder:
+# Kills the processes of a cluster test, and removes its network namespaces and its folder:
 #   clean-up.sh PREFIX FOLDER [RUNNER]
-# With RUNNER, a process ID, it first waits until that process has ended, however it ends.
+# With RUNNER, a process ID, it first waits until that process exits, even if it crashes.
 prefix=$1
 folder=$2
 runner=$3
@@ -30,7 +30,7 @@ done
 for namespace in $(namespaces); do
   ip netns delete "$namespace"
 done
-# What libfaketime leaves where a process is killed.
+# libfaketime leaves shared memory behind when a process is killed.
 [ -f "$folder/pids" ] && while read -r pid; do
   rm -f "/dev/shm/faketime_shm_$pid" "/dev/shm/sem.faketime_sem_$pid"
 done <"$folder/pids"

@@ -1,4 +1,4 @@
-/** Wrong clocks, by libfaketime: a file per host says by how much, and may change at any time. */
+/** Wrong clocks, simulated by libfaketime. A file per host contains the offset, and can change at any time. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,12 +7,12 @@ import { faketimeLibrary } from './packages.ts';
 import type { Place } from './processes.ts';
 
 const fileOf = ({ folder }: Place, host: Host) => path.join(folder, `clock-${host}`);
-/** How long programs keep what the file said. */
+/** How long programs cache the content of the file. */
 const KEPT_SECONDS = 1;
-/** How far midnights have moved all clocks. */
+/** How far `bringMidnight` has moved all clocks. */
 let aheadSeconds = 0;
 
-/** What runs a command by the host's clock. Only the wall clock is wrong; the monotonic one is not. */
+/** The command prefix that makes a program use the host's wall clock. The monotonic clock stays unchanged. */
 export function byClockOf(place: Place, host: Host): string[] {
   const file = fileOf(place, host);
   if (!fs.existsSync(file)) fs.writeFileSync(file, '+0\n');
@@ -20,15 +20,15 @@ export function byClockOf(place: Place, host: Host): string[] {
   if (!fs.existsSync(pids)) fs.writeFileSync(pids, '');
   fs.chmodSync(pids, 0o666);
   return [
-    // clean-up.sh removes what the library leaves behind for these process IDs.
+    // clean-up.sh removes the shared memory that the library leaves behind for these process IDs.
     ...['sh', '-c', 'echo $$ >> "$0"; exec "$@"', pids],
-    // Last in the chain of commands: what the library shares belongs to the user that it is loaded by.
+    // Last in the chain of commands, because the library's shared memory belongs to the user that loads it.
     ...['env', `LD_PRELOAD=${faketimeLibrary()}`, `FAKETIME_TIMESTAMP_FILE=${file}`],
     ...[`FAKETIME_CACHE_DURATION=${KEPT_SECONDS}`, 'FAKETIME_DONT_FAKE_MONOTONIC=1', 'NO_FAKE_STAT=1'],
   ];
 }
 
-/** Sets the clocks of hosts ahead of the others by so many seconds. Resolves once every program has noticed. */
+/** Sets each host's clock ahead by a number of seconds. Resolves once every program has noticed. */
 export async function setClocks(place: Place, seconds: Partial<Record<Host, number>>): Promise<void> {
   for (const [host, wrong] of Object.entries(seconds)) {
     const ahead = wrong + aheadSeconds;
@@ -39,7 +39,7 @@ export async function setClocks(place: Place, seconds: Partial<Record<Host, numb
   await sleep((KEPT_SECONDS + 1) * 1000);
 }
 
-/** The time that a server puts in its answers, in milliseconds since 1970. */
+/** The time in the `Date` header of a server's response, in milliseconds since 1970. */
 export async function clockBehind(origin: string): Promise<number> {
   const { headers } = await fetch(`${origin}/readyz`);
   return Date.parse(headers.get('date') ?? '');
@@ -50,8 +50,8 @@ const DAY_SECONDS = 86_400;
 const BEFORE_SECONDS = 20;
 
 /**
- * Has the clocks of all hosts reach the next midnight soon. They never go back: charges of the days that were would lie in
- * the future.
+ * Moves the clocks of all hosts to shortly before the next midnight. The clocks never go back, because charges of past
+ * days would then be in the future.
  */
 export async function bringMidnight({ place }: { place: Place }): Promise<void> {
   const now = Math.floor(Date.now() / 1000) + aheadSeconds;

@@ -1,4 +1,4 @@
-/** Everything together, and the proxies whose faults the test sets. */
+/** The whole cluster, with the proxies through which the tests inject faults. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { Client } from '../support/http.ts';
@@ -13,7 +13,7 @@ import { APP_PORT, apiOrigin, Edge, POOLER_PORT, primaryUrl, redisUrl } from './
 import { addressOf, appHosts } from './network.ts';
 import { onHost, type Place } from './processes.ts';
 
-/** Of the accounts that are to reach it; the others have none. */
+/** The chat quota of the accounts that are meant to reach it. The others have none. */
 export const CEILING = 20;
 
 export type Cluster = {
@@ -23,13 +23,13 @@ export type Cluster = {
   alerts: Alerts;
   replicas: Replica[];
   upstream: Upstream;
-  /** Between the replicas and PgBouncer. */
+  /** The proxy between the replicas and PgBouncer. */
   toDatabase: TcpProxy;
-  /** Between the replicas and the upstream. */
+  /** The proxy between the replicas and the upstream. */
   toUpstream: TcpProxy;
-  /** By way of HAProxy. */
+  /** Calls the service through HAProxy. */
   client: Client;
-  /** Waits until every part is there and serves. */
+  /** Waits until every part of the cluster is up and ready. */
   healthy(): Promise<void>;
 };
 
@@ -53,7 +53,7 @@ const answers = (url: string) =>
     () => false,
   );
 
-/** Starts all parts, in the network of `place`. */
+/** Starts all parts of the cluster in the network of `place`. Resolves once they are ready. */
 export async function startCluster(place: Place): Promise<Cluster> {
   fs.mkdirSync(path.join(place.folder, 'logs'));
   fs.chmodSync(path.join(place.folder, 'logs'), 0o777);
@@ -100,7 +100,7 @@ export async function startCluster(place: Place): Promise<Cluster> {
         (await Promise.all(replicas.map(({ origin }) => answers(`${origin}/readyz`)))).every(Boolean),
       60_000,
     );
-    await eventually('HAProxy has a replica', () => answers(`${apiOrigin}/readyz`));
+    await eventually('HAProxy serves from a replica', () => answers(`${apiOrigin}/readyz`));
   };
   await healthy();
   const alerts = new Alerts(place);

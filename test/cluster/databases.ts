@@ -1,4 +1,4 @@
-/** Three hosts, each with an etcd and a Postgres under Patroni: synchronous replication, strictly. */
+/** Three hosts, each with etcd and with Postgres under Patroni, in strict synchronous mode. */
 import { execFile, execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const BIN = '/usr/lib/postgresql/15/bin';
 const DATA_MB = 512;
 
-/** Raw URL of a host's Postgres. */
+/** The URL of a host's Postgres, without a pooler or proxy. */
 export const directUrl = (host: DatabaseHost): string =>
   `postgres://postgres@${addressOf(host)}:5432/postgres`;
 
@@ -26,7 +26,7 @@ const parameters = {
   min_wal_size: '32MB',
   wal_keep_size: '32MB',
   wal_log_hints: 'on',
-  // Gone with the data, where a kill -9 leaves it behind.
+  // A file in the data folder, so it is removed with the data even after kill -9.
   dynamic_shared_memory_type: 'mmap',
 };
 
@@ -36,7 +36,7 @@ function patroniSettings(host: DatabaseHost, folder: string): object {
     scope: 'parley',
     name: host,
     restapi: { listen: '0.0.0.0:8008', connect_address: `${addressOf(host, 'back')}:8008` },
-    // Not etcd3: there, Patroni before 3.0.3 has a primary that was cut off take the lock from its successor (its #2689).
+    // Not etcd3: with it, Patroni before 3.0.3 lets an isolated primary take the lock from its successor (its #2689).
     etcd: { hosts: databaseHosts.map((each) => `${addressOf(each, 'back')}:2379`) },
     bootstrap: {
       dcs: {
@@ -67,7 +67,7 @@ function patroniSettings(host: DatabaseHost, folder: string): object {
   };
 }
 
-/** The programs of Postgres for Patroni, whose own clock is right: libfaketime breaks its sleep. */
+/** Links the Postgres programs for Patroni. Only Postgres gets the wrong clock: libfaketime breaks Patroni's sleep. */
 function linkPrograms(folder: string, byClock: readonly string[]): void {
   fs.mkdirSync(folder);
   for (const name of fs.readdirSync(BIN)) {
@@ -77,7 +77,7 @@ function linkPrograms(folder: string, byClock: readonly string[]): void {
   fs.writeFileSync(path.join(folder, 'postgres'), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
 }
 
-/** A host with a database. */
+/** A database host: its etcd, Patroni, and Postgres. */
 export class DatabaseNode {
   readonly host: DatabaseHost;
   readonly dataDir: string;
@@ -89,7 +89,7 @@ export class DatabaseNode {
     const folder = path.join(place.folder, host);
     this.dataDir = path.join(folder, 'data');
     fs.mkdirSync(this.dataDir, { recursive: true });
-    // A file system of its own, which can be full. It is gone with the processes of this run, which alone see it.
+    // A separate file system that the test can fill. Only this run's processes see it, and it disappears with them.
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DATA_MB}m`, 'tmpfs', this.dataDir]);
     linkPrograms(path.join(folder, 'bin'), byClockOf(place, host));
     const settings = path.join(folder, 'patroni.json');
@@ -115,7 +115,7 @@ export class DatabaseNode {
     });
   }
 
-  /** Asks its Patroni. */
+  /** Asks Patroni whether this host is the primary, or the synchronous standby. */
   async is(what: 'primary' | 'sync'): Promise<boolean> {
     try {
       const url = `http://${addressOf(this.host)}:8008/${what}`;
@@ -127,7 +127,7 @@ export class DatabaseNode {
     }
   }
 
-  /** The process IDs of its Postgres, the postmaster first. */
+  /** The process IDs of this host's Postgres, the postmaster first. */
   postgresPids(): number[] {
     const file = path.join(this.dataDir, 'postgres', 'postmaster.pid');
     if (!fs.existsSync(file)) return [];
@@ -142,12 +142,12 @@ export class DatabaseNode {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has ended by itself.
+        // The process has already exited.
       }
     }
   }
 
-  /** As if the machine lost power, but for its disk. */
+  /** Kills Patroni and Postgres, as a power failure would. The data on disk stays intact. */
   async crash(): Promise<void> {
     await this.patroni.kill();
     this.signalPostgres('SIGKILL');
@@ -174,10 +174,10 @@ export class Databases {
     await this.healthy(120_000);
   }
 
-  /** Waits until there is a primary, a synchronous standby, and another. */
+  /** Waits until there are a primary and two streaming standbys, one of them synchronous. */
   async healthy(withinMs = 90_000): Promise<void> {
     await eventually(
-      'a primary and two standbys that stream',
+      'there are a primary and two streaming standbys',
       async () => {
         const primary = await this.primary();
         if (primary === undefined) return false;
@@ -201,17 +201,17 @@ export class Databases {
     return this.nodes[are.indexOf(true)];
   }
 
-  /** Waits until another than `former` is the primary. */
+  /** Waits until a host other than `former` is the primary. */
   async elected(former: DatabaseHost): Promise<void> {
     const others = this.nodes.filter(({ host }) => host !== former);
     await eventually(
-      `another primary than ${former}`,
+      `a host other than ${former} is the primary`,
       async () => (await Promise.all(others.map((node) => node.is('primary')))).some(Boolean),
       90_000,
     );
   }
 
-  /** The one that replicates synchronously. */
+  /** The synchronous standby. */
   async synchronous(): Promise<DatabaseNode | undefined> {
     const are = await Promise.all(this.nodes.map((node) => node.is('sync')));
     return this.nodes[are.indexOf(true)];
@@ -229,7 +229,7 @@ export class Databases {
         const [{ Status }] = JSON.parse(stdout);
         if (Status.leader === Status.header.member_id) return asked;
       } catch {
-        // It is away.
+        // This host is down.
       }
     }
     return undefined;

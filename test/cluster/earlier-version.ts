@@ -8,20 +8,22 @@ const projectFolder = fileURLToPath(new URL('../..', import.meta.url));
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: projectFolder, encoding: 'utf8' }).trim();
 
-/** The newest release, or if there is none with another schema, the version before the newest migration. */
+/** The newest release with an older schema, or if there is none, the version before the newest migration. */
 function earlierCommit(): string {
   const lastMigration = git('log', '-1', '--format=%H', '--diff-filter=A', '--', 'drizzle/*.sql');
-  if (lastMigration === '') throw new Error('Git knows no migration: the clone must have its history.');
+  if (lastMigration === '')
+    throw new Error('The Git history contains no migration. Clone the repository with its full history.');
   const before = `${lastMigration}^`;
   const release = git('tag', '--list', 'v*', '--merged', before, '--sort=-version:refname').split('\n')[0];
   return release || before;
 }
 
 /**
- * Puts it into a folder of `folder`, with this version's dependencies. `EARLIER_VERSION` names another commit.
+ * Extracts the earlier version into a subfolder of `folder`, with this version's dependencies. The environment variable
+ * `EARLIER_VERSION` selects another commit.
  *
- * @returns the project's folder
- * @throws Error if Git does not know an earlier version
+ * @returns the project folder of the earlier version
+ * @throws Error if the Git history contains no earlier version
  */
 export function earlierVersion(folder: string): string {
   const commit = process.env.EARLIER_VERSION ?? earlierCommit();

@@ -1,4 +1,4 @@
-/** What stands between clients, replicas and databases: HAProxy, PgBouncer in transaction mode, and Redis. */
+/** The programs between clients, replicas, and databases: HAProxy, PgBouncer in transaction mode, and Redis. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { addressOf, appHosts, databaseHosts } from './network.ts';
@@ -9,9 +9,9 @@ const API_PORT = 8080;
 const PRIMARY_PORT = 5000;
 export const POOLER_PORT = 6432;
 
-/** By way of HAProxy, as clients call the service. */
+/** The service, as clients reach it through HAProxy. */
 export const apiOrigin = `http://${addressOf('edge')}:${API_PORT}`;
-/** By way of HAProxy, the Postgres that is the primary. */
+/** The primary Postgres, through HAProxy. */
 export const primaryUrl = `postgres://postgres@${addressOf('edge')}:${PRIMARY_PORT}/postgres`;
 export const redisUrl = `redis://${addressOf('redis')}:6379`;
 
@@ -38,7 +38,7 @@ backend replicas
   http-check expect status 200
 ${appHosts.map((host) => `  server ${host} ${addressOf(host)}:${APP_PORT} check`).join('\n')}
 
-# Connections to a Postgres that is no longer the primary are closed.
+# Closes connections to a Postgres that is no longer the primary.
 listen primary
   mode tcp
   bind ${addressOf('edge')}:${PRIMARY_PORT}
@@ -60,7 +60,7 @@ pool_mode = transaction
 default_pool_size = 30
 max_client_conn = 500
 server_connect_timeout = 3
-# After a failed connection; the default of 15 s would prolong every failover.
+# Seconds to wait after a failed connection. The default of 15 s would prolong every failover.
 server_login_retry = 1
 ignore_startup_parameters = extra_float_digits
 `;
@@ -80,7 +80,7 @@ export class Edge {
     this.haproxy = new Program(place, {
       name: 'haproxy',
       host: 'edge',
-      // Master and worker: the master reloads upon SIGUSR2.
+      // Master and worker: on SIGUSR2, the master reloads.
       command: ['haproxy', '-W', '-db', '-f', haproxy],
     });
     this.pgbouncer = new Program(place, {

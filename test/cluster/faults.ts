@@ -1,4 +1,4 @@
-/** The faults: each does its damage, and mends what an operator or a supervisor would mend. */
+/** The faults. Each one breaks a part of the cluster, and repairs what an operator or a supervisor would repair. */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -11,26 +11,28 @@ import { earlierVersion } from './earlier-version.ts';
 import { type Network, setLink } from './network.ts';
 
 export type Fault = {
+  /** The name in the table, and the value of `FAULT=` of `make cluster-test`. */
   name: string;
-  /** Before there is load: what must not meet a request under way. */
+  /** Runs before the load starts, for changes that must not affect requests in flight. */
   prepare?(cluster: Cluster): Promise<void>;
+  /** Runs under load. */
   inflict(cluster: Cluster): Promise<void>;
-  /** What an operator is told by the alert rules. */
+  /** The alerts that must fire. */
   alerts?: readonly string[];
-  /** What nobody may be told. */
+  /** The alerts that must not fire. */
   falseAlerts?: readonly string[];
-  /** On how many days its requests are charged; default: one. */
+  /** The number of days on which requests are charged. Default: one. */
   days?: number;
-  /** Whether nothing can follow it: Patroni takes a Postgres that was started on another day for a stranger. */
+  /** Whether no fault can follow: Patroni does not recognize a Postgres that was started on another day. */
   isLast?: true;
 };
 
-/** What a supervisor takes to start a program again. */
+/** The time until a supervisor restarts a program. */
 const SUPERVISED_MS = 2000;
-/** What HAProxy takes to see that a replica is back. */
+/** The time until HAProxy notices that a replica is back. */
 const SEEN_MS = 2000;
 
-/** A replica that finds no database ends; its supervisor starts it again. */
+/** Starts a replica as a supervisor would. A replica that cannot reach its database exits, and is restarted. */
 async function startAgain(replica: Replica): Promise<void> {
   for (let tries = 30; ; tries -= 1) {
     try {
@@ -42,7 +44,11 @@ async function startAgain(replica: Replica): Promise<void> {
   }
 }
 
-/** Stops and starts one replica after another, in this version unless another's folder is given. */
+/**
+ * Restarts one replica after another.
+ *
+ * @param earlier - the folder of the version to start; default: this version
+ */
 async function restartInTurn(replicas: readonly Replica[], earlier?: string): Promise<void> {
   for (const replica of replicas) {
     await replica.kill('SIGTERM');
@@ -53,11 +59,11 @@ async function restartInTurn(replicas: readonly Replica[], earlier?: string): Pr
 }
 
 const known = (node: DatabaseNode | undefined): DatabaseNode => {
-  if (node === undefined) throw new Error('There is no such database at the moment.');
+  if (node === undefined) throw new Error('No database currently has this role.');
   return node;
 };
 
-/** Cuts the primary off from a network until another is the primary, and a little longer. */
+/** Disconnects the primary from networks until five seconds after another host is the primary. */
 const cutOff = (networks: Network[]) => async (cluster: Cluster) => {
   const { databases, place } = cluster;
   const { host } = known(await databases.primary());
@@ -94,7 +100,7 @@ export const faults: Fault[] = [
         await replica.kill('SIGKILL');
         await sleep(SUPERVISED_MS);
         await startAgain(replica);
-        // Prometheus has to see it, too.
+        // Prometheus must notice it, too.
         await sleep(SEEN_MS);
       }
     },
@@ -114,7 +120,7 @@ export const faults: Fault[] = [
     alerts: ['ParleyDatabaseUnavailable'],
     async inflict({ edge }) {
       await edge.pgbouncer.kill();
-      // Long enough for its alert.
+      // Long enough for the alert.
       await sleep(5000);
       edge.pgbouncer.start();
     },
@@ -139,7 +145,7 @@ export const faults: Fault[] = [
     },
   },
   { name: 'primary cut off', alerts: noDatabase, inflict: cutOff(['front', 'back']) },
-  // Clients still reach it, and it believes itself the primary until its lease is over.
+  // Clients still reach it, and it considers itself the primary until its lease expires.
   { name: 'primary cut off from its standbys', alerts: noDatabase, inflict: cutOff(['back']) },
   {
     name: 'etcd loses its leader',
@@ -163,7 +169,7 @@ export const faults: Fault[] = [
     name: '300 ms to the database',
     alerts: ['ParleyLedgerSlow'],
     async inflict({ toDatabase }) {
-      // Each way.
+      // In each direction.
       toDatabase.delay(150);
       await sleep(20_000);
       toDatabase.delay(0);
@@ -194,7 +200,7 @@ export const faults: Fault[] = [
       toUpstream.blackHole(true);
       await sleep(5000);
       toUpstream.blackHole(false);
-      // Often before the answer begins.
+      // Often before the response starts.
       for (let n = 0; n < 40; n += 1) {
         toUpstream.cut();
         await sleep(250);
@@ -222,7 +228,7 @@ export const faults: Fault[] = [
       const { dataDir } = known(await databases.primary());
       const filler = path.join(dataDir, 'filler');
       try {
-        // Ends where no space is left.
+        // dd fails when no space is left.
         execFileSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'], { stdio: 'ignore' });
       } catch {
         await sleep(20_000);
@@ -239,7 +245,7 @@ export const faults: Fault[] = [
     name: 'rolling restart to an earlier version and back',
     async inflict({ place, replicas }) {
       const folder = earlierVersion(place.folder);
-      // Side by side, on the newer version's schema and functions.
+      // Both versions run on the newer version's schema and functions.
       await restartInTurn(replicas, folder);
       await sleep(5000);
       await restartInTurn(replicas);

@@ -1,14 +1,14 @@
-/** Keys that are created, used and revoked under faults: what was acknowledged must hold. */
+/** Creates, uses, and revokes keys under faults. Each acknowledged change must last. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Owner } from '../support/http.ts';
 import { apiOrigin } from './edge.ts';
 
 type Key = { id: string; key: string };
-/** How long a revoked key may be served: contract section 3. */
+/** How long a revoked key may still be accepted: contract section 3. */
 const STALE_MS = 1000;
 const PAUSE_MS = 300;
 const PATIENCE_MS = 15_000;
-/** Below the limit of five, as creations whose answer was lost count too. */
+/** The number of keys to keep. Below the limit of five, because creations whose response was lost also count. */
 const HELD = 3;
 
 export class KeyHistory {
@@ -29,6 +29,7 @@ export class KeyHistory {
     return new KeyHistory(await client.signUp());
   }
 
+  /** Creates, uses, and revokes keys until `isOver` returns true. Records violations in `faults`. */
   async run(isOver: () => boolean): Promise<void> {
     for (let n = 0; !isOver(); n += 1) {
       if (this.#held.length < HELD) await this.#create();
@@ -38,19 +39,19 @@ export class KeyHistory {
     }
   }
 
-  /** What was acknowledged, on each replica. */
+  /** Checks on each replica that created keys work and revoked keys do not. Records violations in `faults`. */
   async check(origins: readonly string[]): Promise<void> {
     const now = performance.now();
     for (const origin of origins) {
       for (const { id, key } of this.#held) {
         const status = (await this.#call('GET', '/models', { key }, origin))?.status;
-        if (status !== 200) this.faults.push(`Key ${id} was created; ${origin} answers ${status}`);
+        if (status !== 200) this.faults.push(`Key ${id} was created, but ${origin} returns ${status}`);
       }
       for (const { at, id, key } of this.#ended) {
         const status = (await this.#call('GET', '/models', { key }, origin))?.status;
         if (status !== 401)
           this.faults.push(
-            `Key ${id} was revoked ${Math.round(now - at)} ms before; ${origin} answers ${status}`,
+            `Key ${id} was revoked ${Math.round(now - at)} ms earlier, but ${origin} returns ${status}`,
           );
       }
     }
@@ -64,7 +65,7 @@ export class KeyHistory {
     } else if (answer?.status === 429) await this.#tidy();
   }
 
-  /** Revokes keys whose creation was never answered. */
+  /** Revokes keys whose creation was never acknowledged. */
   async #tidy(): Promise<void> {
     const answer = await this.#call('GET', '/keys');
     if (answer?.status !== 200) return;
@@ -74,7 +75,7 @@ export class KeyHistory {
   }
 
   async #revoke(): Promise<void> {
-    // Whatever becomes of the request, the key may be revoked from now on.
+    // Even if the request fails, the key may be revoked from now on.
     const key = this.#held.shift() as Key;
     const answer = await this.#call('DELETE', `/keys/${key.id}`);
     if (answer?.status !== 204) return;
@@ -85,14 +86,16 @@ export class KeyHistory {
   async #use(): Promise<void> {
     for (const { id, key } of this.#held.slice(0, 1)) {
       const status = (await this.#call('GET', '/models', { key }))?.status;
-      if (status === 401) this.faults.push(`Key ${id} was created and is refused`);
+      if (status === 401) this.faults.push(`Key ${id} was created, but is rejected`);
     }
     const sentAt = performance.now();
     const ended = this.#ended.findLast(({ at }) => sentAt - at > STALE_MS);
     if (ended === undefined) return;
     const status = (await this.#call('GET', '/models', { key: ended.key }))?.status;
     if (status === 200)
-      this.faults.push(`Key ${ended.id} was served ${Math.round(sentAt - ended.at)} ms after its revocation`);
+      this.faults.push(
+        `Key ${ended.id} was accepted ${Math.round(sentAt - ended.at)} ms after its revocation`,
+      );
   }
 
   async #call(
@@ -113,7 +116,7 @@ export class KeyHistory {
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
       if (response.status >= 500) this.failed += 1;
-      // Read here, so that nothing fails later and no connection stays busy.
+      // Read the body here, so that no later read fails and no connection stays busy.
       const text = await response.text();
       return new Response(response.status === 204 ? null : text, { status: response.status });
     } catch {

@@ -1,4 +1,4 @@
-/** What clients do while a fault is on: chats, streams, retries with idempotency keys; keys that come and go. */
+/** The load during a fault: chats, streams, retries with idempotency keys, and the creation and revocation of keys. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -9,23 +9,23 @@ import { apiOrigin, primaryUrl } from './edge.ts';
 import { KeyHistory } from './keys.ts';
 
 const WORKERS = 10;
-/** Between two requests of a worker. */
+/** The pause between two requests of a worker. */
 const PAUSE_MS = 100;
-/** A request that is not answered within this has failed. */
+/** The timeout of a request. */
 const PATIENCE_MS = 15_000;
-/** Longer than a charge can stay open whose process has died. */
+/** Longer than a charge can stay open after its process has died. */
 const RETRIED_FOR_MS = 60_000;
 
-/** A stream that the upstream broke off has failed once; a retry is answered with the same. */
+/** Whether a request failed. A replay of an interrupted stream does not count as another failure. */
 const hasFailed = ({ headers, isWhole, status }: Seen) =>
   status === undefined || status >= 500 || (isWhole === false && !headers?.has('idempotency-replayed'));
 
 export class Load {
   readonly history = new History();
   readonly keys: KeyHistory;
-  /** What else must not be. */
+  /** Violations other than those that `history` and `keys` find. */
   readonly faults: string[] = [];
-  /** When requests that failed had been sent, and when those that were served had ended; by `performance.now()`. */
+  /** When each failed request was sent, and when each successful one ended, by `performance.now()`. */
   readonly failedAt: number[] = [];
   readonly servedAt: number[] = [];
   readonly #limited = new Set<string>();
@@ -39,7 +39,7 @@ export class Load {
     this.keys = keys;
   }
 
-  /** Signs accounts up: two that will reach their ceiling, and two without one, by key and by cookie. */
+  /** Signs up the accounts: two that will reach their quota, and two without one. Callers use keys and cookies. */
   static async prepare(client: Client): Promise<Load> {
     const owners = [
       await client.signUp(),
@@ -62,17 +62,19 @@ export class Load {
     return new Load(callers, [one.accountId, two.accountId], await KeyHistory.prepare(client));
   }
 
+  /** Starts the workers. */
   start(): void {
     const workers = Array.from({ length: WORKERS }, (_, n) => this.#work(n));
     this.#running = Promise.all([...workers, this.keys.run(() => this.#isOver)]);
   }
 
-  /** Resolves once every request has ended. */
+  /** Stops the workers. Resolves once every request has ended. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
   }
 
+  /** The chat quota of an account, or undefined if it has none. */
   ceiling = (accountId: string): number | undefined => (this.#limited.has(accountId) ? CEILING : undefined);
 
   async #work(worker: number): Promise<void> {
@@ -92,7 +94,7 @@ export class Load {
     return seen;
   }
 
-  /** Sends a request again, under the same key, until it is answered; and once more. It must be one charge. */
+  /** Retries a request with the same idempotency key until it succeeds twice. All attempts must be one charge. */
   async #untilAnswered(caller: Caller, body: object): Promise<void> {
     const retrying = { ...caller, idempotencyKey: randomUUID() };
     const ids = new Set<string>();

@@ -1,4 +1,4 @@
-/** Runs in the network that `run.ts` made: starts the cluster, inflicts faults under load, prints a line for each. */
+/** Runs in the network that `run.ts` creates. Starts the cluster, injects faults under load, and prints the results. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { startCluster } from './cluster.ts';
@@ -13,7 +13,7 @@ const soakSeconds = soakAt === -1 ? 0 : Number(args.splice(soakAt, 2)[1]);
 const unknown = args.filter((name) => faults.every((fault) => fault.name !== name));
 if (unknown.length > 0 || Number.isNaN(soakSeconds)) {
   console.error(
-    `There is no fault ${unknown.join(', ')}. There are: ${faults.map(({ name }) => name).join(', ')}.`,
+    `Unknown fault: ${unknown.join(', ')}. Use one of: ${faults.map(({ name }) => name).join(', ')}.`,
   );
   process.exit(2);
 }
@@ -41,7 +41,7 @@ for (const fault of soakSeconds > 0 ? atRandom() : chosen) {
     if (problems.length > 20) console.log(`  and ${problems.length - 20} more`);
     if (problems.length > 0) wrong += 1;
   } catch (error) {
-    // What is left is no cluster in which another fault would say anything.
+    // The cluster is broken, so another fault would prove nothing.
     console.log(`${fault.name}: ${error instanceof Error ? error.message : error}`);
     wrong += 1;
     break;

@@ -1,4 +1,4 @@
-/** One fault under load, and what it did. */
+/** Measures the effect of one fault under load. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { settled } from '../support/ledger-state.ts';
 import type { Cluster } from './cluster.ts';
@@ -7,9 +7,9 @@ import type { Fault } from './faults.ts';
 import { Load } from './load.ts';
 
 const BEFORE_MS = 4000;
-/** Served without a failure for so long: it has recovered. */
+/** After this time without a failure, the service has recovered. */
 const QUIET_MS = 5000;
-/** Contract section 10: a lease, a sweep, and what a loaded machine takes. */
+/** A lease and a sweep (contract section 10), and some time for a busy machine. */
 const SETTLED_WITHIN_MS = 90_000;
 const RECOVERED_WITHIN_MS = 120_000;
 
@@ -20,10 +20,10 @@ const line = (cells: unknown[]) =>
     .map((cell, n) => (n === 0 ? String(cell).padEnd(widths[n] ?? 0) : String(cell).padStart(widths[n] ?? 0)))
     .join('  ');
 
-/** The head of the table. */
+/** The header line of the table. */
 export const columns = (): string => line(names);
 
-/** Waits until nothing fails any more. Returns false if that takes too long. */
+/** Waits until requests no longer fail. Returns false if that takes too long. */
 async function recovered(load: Load): Promise<boolean> {
   for (const end = performance.now() + RECOVERED_WITHIN_MS; performance.now() < end; await sleep(200)) {
     const quietSince = performance.now() - QUIET_MS;
@@ -36,15 +36,15 @@ async function recovered(load: Load): Promise<boolean> {
 export type Measured = {
   /** A line of the table. */
   row: string;
-  /** What must not be. */
+  /** Violations of the contract, and alerts that did not fire or fired by mistake. */
   problems: string[];
-  /** Alerts. */
+  /** The names of the alerts that fired. */
   fired: string[];
-  /** How often each status or code was answered. */
+  /** How often the service returned each status or error code. */
   answers: Record<string, number>;
 };
 
-/** Inflicts a fault under load. */
+/** Injects a fault under load, waits for the recovery, and checks the ledger, the keys, and the alerts. */
 export async function measure(cluster: Cluster, fault: Fault): Promise<Measured> {
   const { alerts: expected = [], falseAlerts = [] } = fault;
   await fault.prepare?.(cluster);
@@ -56,18 +56,20 @@ export async function measure(cluster: Cluster, fault: Fault): Promise<Measured>
   const problems: string[] = [];
   if (load.failedAt.length > 0) problems.push(`${load.failedAt.length} requests failed before the fault.`);
   await fault.inflict(cluster);
-  if (!(await recovered(load))) problems.push(`It did not recover within ${RECOVERED_WITHIN_MS / 1000} s.`);
+  if (!(await recovered(load)))
+    problems.push(`The service did not recover within ${RECOVERED_WITHIN_MS / 1000} s.`);
   const fired = await cluster.alerts.fired(performance.now() - from);
   for (const alert of expected) if (!fired.includes(alert)) problems.push(`The alert ${alert} did not fire.`);
-  for (const alert of falseAlerts) if (fired.includes(alert)) problems.push(`The alert ${alert} fired.`);
+  for (const alert of falseAlerts)
+    if (fired.includes(alert)) problems.push(`The alert ${alert} fired by mistake.`);
   const recoveryMs = Math.max(0, ...load.failedAt.map((at) => at - from));
   await load.stop();
   await cluster.healthy();
   await settled(primaryUrl, SETTLED_WITHIN_MS);
   const verdict = await load.history.check(primaryUrl, { ceiling: load.ceiling, hasRetries: true });
   await load.keys.check(cluster.replicas.map(({ origin }) => origin));
-  // At the real midnight it is one more, which is no less of a test.
-  if (verdict.days < (fault.days ?? 1)) problems.push(`All was charged on ${verdict.days} day.`);
+  // A run across the real midnight has one more day, which is fine.
+  if (verdict.days < (fault.days ?? 1)) problems.push(`All requests were charged on ${verdict.days} day.`);
   const wrong = [...verdict.faults, ...load.faults, ...load.keys.faults];
   problems.push(...wrong);
   const row = line([

@@ -1,12 +1,12 @@
 /**
- * Hosts as network namespaces: each on the network `front`, by which clients reach servers; databases also on `back`, by
- * which they replicate and agree on a leader. The bridges are in a namespace too, so the machine's own network is untouched.
+ * Simulates hosts with network namespaces. On the network `front`, clients reach servers. On `back`, databases
+ * replicate and elect a leader. The bridges are in a namespace too, so the machine's own network is unaffected.
  */
 import { execFileSync } from 'node:child_process';
 
 /** The last part of each host's addresses. */
 const numbers = {
-  /** The test itself: load, upstream, and the proxies whose faults are set. */
+  /** The test itself: load, upstream, and the proxies that inject faults. */
   test: 2,
   db1: 11,
   db2: 12,
@@ -36,7 +36,7 @@ const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', '
 
 const networksOf = (host: Host): Network[] => (host.startsWith('db') ? ['front', 'back'] : ['front']);
 
-/** Makes the namespaces, bridges and links. `clean-up.sh` removes them. */
+/** Creates the namespaces, bridges, and links. `clean-up.sh` removes them. */
 export function makeNetwork(prefix: string): void {
   const lan = namespaceOf(prefix, 'lan');
   ip('netns', 'add', lan);
@@ -59,7 +59,7 @@ export function makeNetwork(prefix: string): void {
   }
 }
 
-/** Cuts a host off, or connects it again. */
+/** Disconnects a host from a network, or reconnects it. */
 export function setLink(prefix: string, host: Host, network: Network, isUp: boolean): void {
   const link = ['-n', namespaceOf(prefix, 'lan'), 'link', 'set', `${host}-${network}`];
   ip(...link, isUp ? 'up' : 'down');

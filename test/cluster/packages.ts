@@ -1,7 +1,7 @@
-/** What the cluster test needs of the machine. */
+/** The system requirements of the cluster test. */
 import fs from 'node:fs';
 
-/** Files, and the Debian package that each is from. */
+/** Required files, and the Debian package that contains each. */
 const wanted: Record<string, string> = {
   '/usr/bin/patroni': 'patroni',
   '/usr/lib/python3/dist-packages/etcd': 'python3-etcd',
@@ -16,16 +16,17 @@ const wanted: Record<string, string> = {
   '/usr/bin/setpriv': 'util-linux',
 };
 
-/** A sentence that says what is missing and how to get it, or nothing. */
+/** A sentence that names the missing requirements and how to meet them, or undefined if nothing is missing. */
 export function missing(): string | undefined {
-  if (process.platform !== 'linux') return 'The cluster test needs Linux: it makes network namespaces.';
-  if (process.getuid?.() !== 0) return 'The cluster test makes network namespaces: run it as root.';
+  if (process.platform !== 'linux')
+    return 'The cluster test needs Linux, because it creates network namespaces.';
+  if (process.getuid?.() !== 0) return 'The cluster test creates network namespaces. Run it as root.';
   const packages = Object.entries(wanted)
     .filter(([file]) => !fs.existsSync(file))
     .map(([, name]) => name);
   if (!fs.existsSync('/sbin/ip') && !fs.existsSync('/usr/sbin/ip')) packages.push('iproute2');
   if (packages.length === 0) return undefined;
-  return `The cluster test needs Debian packages that are missing. Install them: apt-get install --no-install-recommends ${packages.join(' ')}`;
+  return `The cluster test needs missing Debian packages. Install them: apt-get install --no-install-recommends ${packages.join(' ')}`;
 }
 
 /** The library that `faketime` preloads, for programs with threads. */
@@ -34,6 +35,6 @@ export function faketimeLibrary(): string {
     .readdirSync('/usr/lib')
     .map((folder) => `/usr/lib/${folder}/faketime/libfaketimeMT.so.1`)
     .find((file) => fs.existsSync(file));
-  if (found === undefined) throw new Error('There is no libfaketimeMT.so.1.');
+  if (found === undefined) throw new Error('libfaketimeMT.so.1 was not found.');
   return found;
 }

@@ -1,4 +1,4 @@
-/** Programs that run on a host of the cluster. */
+/** Runs programs on the hosts of the cluster. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -9,19 +9,21 @@ import { type Host, namespaceOf } from './network.ts';
 export type Place = { prefix: string; folder: string };
 
 export type ProgramOptions = {
+  /** The name of the log file. */
   name: string;
   host: Host;
-  /** Program and arguments. */
+  /** The program and its arguments. */
   command: readonly string[];
   /** Default: root. */
   user?: 'postgres';
 };
 
-/** What runs a command on a host. */
+/** The command prefix that runs a program on a host. */
 export const onHost = ({ prefix }: Place, host: Host): string[] => [
   ...['ip', 'netns', 'exec', namespaceOf(prefix, host)],
 ];
 
+/** A program that can be started, signaled, and started again. It appends its output to a file in `logs`. */
 export class Program {
   readonly #place: Place;
   readonly #options: ProgramOptions;
@@ -32,6 +34,7 @@ export class Program {
     this.#options = options;
   }
 
+  /** The process ID, or 0 before the first start. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -40,7 +43,7 @@ export class Program {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Starts it. Each program in the chain replaces itself, so its process ID is that of the last. */
+  /** Starts the program, unless it is running. The commands before it use exec, so the process ID is the program's. */
   start(): this {
     if (this.isRunning) return this;
     const { command, host, name, user } = this.#options;
@@ -60,7 +63,7 @@ export class Program {
     this.#child?.kill(signal);
   }
 
-  /** Sends a signal; resolves once the process has ended. */
+  /** Sends a signal. Resolves once the process has exited. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (!this.isRunning || this.#child === undefined) return;
     const ended = once(this.#child, 'exit');

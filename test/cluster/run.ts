@@ -1,5 +1,5 @@
 /**
- * `make cluster-test` and `make cluster-soak`: makes the network, runs `main.ts` in it, and cleans up, however that ends.
+ * `make cluster-test` and `make cluster-soak`: creates the network, runs `main.ts` in it, and always cleans up.
  *
  *     node --import=ts-blank-space/register test/cluster/run.ts [--soak SECONDS] [names of faults]
  */
@@ -23,9 +23,9 @@ if (problem !== undefined) {
 }
 
 const prefix = `parley-${process.pid}`;
-// Postgres writes a lot and must survive the end of processes only, not of the machine.
+// Postgres writes a lot, and its data must survive crashes of processes, but not of the machine.
 const folder = fs.mkdtempSync(path.join(fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), `${prefix}-`));
-// Postgres runs as another user, and has to get through to its data.
+// Postgres runs as another user, which must be able to reach its data.
 fs.chmodSync(folder, 0o755);
 spawn('/bin/sh', [cleanUp, prefix, folder, String(process.pid)], {
   detached: true,
