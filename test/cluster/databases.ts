@@ -154,6 +154,7 @@ export class DatabaseNode {
   }
 }
 
+/** The databases of the cluster, with their roles. */
 export class Databases {
   readonly nodes: DatabaseNode[];
   readonly #place: Place;
@@ -167,6 +168,7 @@ export class Databases {
     return this.nodes.find((node) => node.host === host) as DatabaseNode;
   }
 
+  /** Starts etcd and Patroni on each host. Resolves once the databases are healthy. */
   async start(): Promise<void> {
     for (const { etcd } of this.nodes) etcd.start();
     await eventually('etcd has a leader', async () => (await this.etcdLeader()) !== undefined);
@@ -196,6 +198,7 @@ export class Databases {
     );
   }
 
+  /** The host that is the primary; undefined if there is none at the moment. */
   async primary(): Promise<DatabaseNode | undefined> {
     const are = await Promise.all(this.nodes.map((node) => node.is('primary')));
     return this.nodes[are.indexOf(true)];
@@ -211,12 +214,13 @@ export class Databases {
     );
   }
 
-  /** The synchronous standby. */
+  /** The host that is the synchronous standby; undefined if there is none at the moment. */
   async synchronous(): Promise<DatabaseNode | undefined> {
     const are = await Promise.all(this.nodes.map((node) => node.is('sync')));
     return this.nodes[are.indexOf(true)];
   }
 
+  /** The host whose etcd is the leader; undefined if there is none at the moment. */
   async etcdLeader(): Promise<DatabaseNode | undefined> {
     for (const asked of this.nodes) {
       try {

@@ -11,6 +11,7 @@ const PATIENCE_MS = 15_000;
 /** The number of keys to keep. Below the limit of five, because creations whose response was lost also count. */
 const HELD = 3;
 
+/** The keys of one account, and the violations in `faults`. */
 export class KeyHistory {
   readonly faults: string[] = [];
   requests = 0;

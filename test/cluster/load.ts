@@ -20,6 +20,7 @@ const RETRIED_FOR_MS = 60_000;
 const hasFailed = ({ headers, isWhole, status }: Seen) =>
   status === undefined || status >= 500 || (isWhole === false && !headers?.has('idempotency-replayed'));
 
+/** Workers that send requests until they are stopped. */
 export class Load {
   readonly history = new History();
   readonly keys: KeyHistory;

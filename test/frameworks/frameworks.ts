@@ -41,6 +41,7 @@ export function clientRefusal(error: unknown): { status: unknown; error: unknown
   return { status, error: body?.error ?? body };
 }
 
+/** The tool of the tests, a prompt that makes the test upstream call it, and its result. */
 export const weather = {
   name: 'weather',
   description: 'The weather of a city.',
