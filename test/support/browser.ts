@@ -1,6 +1,6 @@
 /**
- * A real browser, Debian's Chromium, Firefox, or WebKitGTK, on real https origins: every site of a test has a host name of its own,
- * which the browser finds on a server of the test. Nothing between the browser and the service is made up.
+ * A real browser (Debian's Chromium, Firefox, or WebKitGTK) with real https origins. Each site of a test has its own
+ * host name, which the browser resolves to a server in the test. Nothing between the browser and the service is mocked.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest, type RequestListener } from 'node:http';
@@ -17,9 +17,9 @@ import { launchWebKit, WebKitContext } from './webkit/launch.ts';
 
 const executablePath = '/usr/bin/chromium';
 
-/** Why tests in a browser are skipped, visibly, on this machine; false where there is one. */
+/** The reason to skip tests that need Chromium, or false if it is installed. */
 export const noBrowser: string | false =
-  !existsSync(executablePath) && `there is no ${executablePath} (on Debian: apt-get install chromium)`;
+  !existsSync(executablePath) && `${executablePath} is not installed (on Debian: apt-get install chromium)`;
 
 const launchOptions = [
   '--no-sandbox',
@@ -37,7 +37,11 @@ const types: Record<string, string> = {
   '.mjs': 'text/javascript',
 };
 
-/** A site with an empty page, and with the files of `folders` below the names that these are given. */
+/**
+ * A site with an empty page.
+ *
+ * @param folders - folders whose files the site also serves, by the path segment to serve them under
+ */
 export function site(folders: Record<string, URL> = {}): RequestListener {
   return ({ url = '/' }, response) => {
     if (url === '/')
@@ -54,7 +58,7 @@ export function site(folders: Record<string, URL> = {}): RequestListener {
   };
 }
 
-/** What stands in front of a service in production: ends TLS, says so, and passes everything on as it comes. */
+/** A reverse proxy as in production: terminates TLS, sets `X-Forwarded-*`, and streams in both directions. */
 export function proxyTo(port: number): RequestListener {
   return (request, response) => {
     const { headers, method, socket, url } = request;
@@ -72,28 +76,28 @@ export function proxyTo(port: number): RequestListener {
   };
 }
 
-/** The cookies that a browser holds, as a `cookie` header. Browsers tell them in no fixed order. */
+/** The browser's cookies as a `Cookie` header, in no particular order. */
 export async function cookieHeader(context: BrowserContext): Promise<string> {
   return (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
 }
 
-/** A site whose pages may read the clipboard: the policy of the service's own pages does not let them. */
+/** A site whose pages may read the clipboard, which the policy of the service's pages forbids. */
 const CLIPBOARD_HOST = 'clipboard.test';
 
-/** What the clipboard of a browser holds that `startBrowser` started. The page is in front afterwards. */
+/** Returns the clipboard's text in a browser that `startBrowser` started. Then brings `page` to the front. */
 export async function clipboardText(context: BrowserContext, page: Page): Promise<string> {
   const reader = await context.newPage();
   await reader.goto(`https://${CLIPBOARD_HOST}/`);
   const text = await (context instanceof WebKitContext ? pasted(reader) : readClipboard(reader));
   await reader.close();
-  // Chromium draws a page behind another one once a second.
+  // Chromium renders a background page only once a second.
   await page.bringToFront();
   return text;
 }
 
 const readClipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()');
 
-/** WebKit lets no page read the clipboard without asking the user. */
+/** Reads the clipboard by pasting, because WebKit asks the user before a page may read it. */
 async function pasted(page: Page): Promise<string> {
   await page.evaluate(`document.body.append(document.createElement('textarea'))`);
   await page.locator('textarea').press('Control+v');
@@ -105,14 +109,14 @@ export type OtherBrowser = { name: 'firefox' | 'webkit'; scheme: 'light' | 'dark
 
 export type TestBrowser = {
   context: BrowserContext;
-  /** Opens a page. What its console complains about is in `complaints`. */
+  /** Opens a page. `complaints` collects the errors and warnings in its console. */
   open(url: string): Promise<{ page: Page; complaints: string[] }>;
 };
 
 /**
- * Starts the browser. It ends with the test, and its sites with it.
+ * Starts a browser and a server for its sites. Both stop when the test ends.
  *
- * @param sites - what answers for which host, such as `app.test` or `app.test:8443`
+ * @param sites - the request listener of each host, such as `app.test` or `app.test:8443`
  * @param other - a browser to start instead of Chromium
  */
 export async function startBrowser(
@@ -163,7 +167,7 @@ async function contextOf(browser: Browser, ignoreHTTPSErrors: boolean) {
   return { context: await browser.newContext({ ignoreHTTPSErrors }), close: () => browser.close() };
 }
 
-/** Every host is on the server at `port`, whose certificate it trusts. */
+/** Starts a Chromium that resolves every host to the server at `port`, and trusts its certificate. */
 function launchChromium(hosts: string[], port: number, fingerprint: string): Promise<Browser> {
   const rules = hosts.map((host) => `MAP ${host.includes(':') ? host : `${host}:443`} 127.0.0.1:${port}`);
   return chromium.launch({
@@ -176,7 +180,7 @@ function launchChromium(hosts: string[], port: number, fingerprint: string): Pro
   });
 }
 
-/** The file that a click has the browser save. */
+/** Returns the name and the content of the file that a click downloads. */
 export async function savedFile(
   page: Page,
   click: () => Promise<void>,

@@ -1,15 +1,15 @@
-/** A certificate for nobody in particular, for servers that a test's browser is told to trust. */
+/** A self-signed certificate for servers that a test's client is configured to trust. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 
 export type Certificate = {
-  /** PEM, both, as `https.createServer` takes them. */
+  /** Private key and certificate as PEM, for `https.createServer`. */
   key: string;
   cert: string;
-  /** SHA-256 of the public key, in base64: what browsers and pins know it by. */
+  /** SHA-256 of the public key, in base64, as browsers and pins identify it. */
   fingerprint: string;
 };
 
-/** A value in DER: its tag, its length, its contents. */
+/** A value in DER: its tag, its length, and its contents. */
 function der(tag: number, ...contents: Uint8Array[]): Buffer {
   const body = Buffer.concat(contents);
   const { length } = body;
@@ -24,7 +24,11 @@ const text = (tag: number, value: string) => der(tag, Buffer.from(value));
 const commonName = identifier('550403');
 const ecdsaWithSha256 = sequence(identifier('2a8648ce3d040302'));
 
-/** Makes a self-signed certificate (X.509, version 1) with a new key. It ends at `end`, such as `261231235959Z`. */
+/**
+ * Creates a self-signed certificate (X.509, version 1) with a new key.
+ *
+ * @param end - when it expires, such as `261231235959Z`
+ */
 export function selfSigned(end = '491231235959Z'): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });

@@ -1,4 +1,4 @@
-/** What a run of reliability test 47 asks: inputs of every operation, those that fit and those that do not. */
+/** The inputs of reliability test 47: valid and invalid requests to every operation. */
 import fc, { type Arbitrary } from 'fast-check';
 import { encodedValues, forgedCursors } from './encodings.ts';
 import { password } from './operator.ts';
@@ -18,39 +18,42 @@ export type Input = {
   call: Call;
   credential: Credential;
   id: string | undefined;
-  /** Set where the path's parameter is to be sent byte for byte, in place of `id`. */
+  /** Sent byte for byte as the path's parameter, in place of `id`. */
   rawId: string | undefined;
   query: [string, string][];
-  /** Sent behind the query, byte for byte. */
+  /** Appended to the query byte for byte. */
   rawQuery: string | undefined;
   headers: Record<string, string>;
   body: unknown;
   raw: string | undefined;
 };
 
-/** Where an allowed page of every key of the run is. */
+/** The allowed origin of every key in the run. */
 export const origin = 'https://app.example.com';
 
-/** What leaves an account without what the next request needs: a new one takes over. They are asked less often. */
+/**
+ * Operations that remove what later requests of the account need, so a new account replaces it. They are called less
+ * often.
+ */
 export const endings = new Set([
   ...['changePassword', 'deleteAccount', 'deleteWebhook', 'endSession', 'logOut', 'revokeKey'],
   ...['deleteAccountOfOwner', 'revokeKeyOfAccount'],
 ]);
-/** Stands for what the account of the moment has. */
+/** Placeholders for values of the current account. */
 export const own = {
-  /** Of somebody else, for operators. */
+  /** The ID of another account, for operators. */
   account: '<account>',
   conversation: '<conversation>',
   cursor: '<cursor>',
-  /** One that another list answered with, to another account too. */
+  /** A cursor from another list, possibly of another account. */
   foreignCursor: '<foreign cursor>',
-  /** Followed by a place and the character to put there. */
+  /** Followed by a position and the character to put there. */
   mutatedCursor: '<mutated cursor>',
   email: '<email>',
   key: '<key>',
-  /** Of that conversation. */
+  /** A message of that conversation. */
   message: '<message>',
-  /** Of a key of that account. */
+  /** The prefix of a key of the other account. */
   prefix: '<prefix>',
   response: '<response>',
   responseItem: '<response item>',
@@ -93,6 +96,7 @@ const idsOf: Record<string, string> = {
   sessions: own.session,
 };
 
+/** Every operation of the document, with its method and path template. */
 export const callsOf = (document: OpenApi): Call[] =>
   Object.entries(document.paths).flatMap(([template, item]) =>
     Object.entries(item).map(([method, operation]) => ({
@@ -102,7 +106,7 @@ export const callsOf = (document: OpenApi): Call[] =>
     })),
   );
 
-/** Any text that can be encoded, NUL included. */
+/** Any well-formed text, including NUL. */
 const garbage = fc
   .oneof(
     { weight: 3, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 80 }) },
@@ -114,7 +118,7 @@ const garbage = fc
   .filter((text) => text.isWellFormed() && !/^\.{1,2}$/.test(text));
 
 const byte = fc.integer({ min: 0, max: 255 }).map((one) => `%${one.toString(16).padStart(2, '0')}`);
-/** Bytes and encodings as nobody should write them, and those that attackers do. */
+/** Invalid and unusual percent-encodings, including those that attackers use. */
 const encodedText = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...encodedValues) },
   { weight: 1, arbitrary: fc.array(byte, { minLength: 1, maxLength: 8 }).map((all) => all.join('')) },
@@ -135,7 +139,7 @@ const part = fc.oneof(
     .map((all) => all.map((one, index) => String(one).padStart(index === 0 ? 4 : 2, '0')).join('-')),
   fc.string({ unit: 'binary', maxLength: 30 }),
 );
-/** The service's own (here and from other lists), forged, with one character changed, and made of parts at will. */
+/** Cursors: valid ones from this list and others, forged ones, ones with one character changed, and random ones. */
 const cursors = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<string>(own.cursor, own.foreignCursor) },
   {
@@ -173,7 +177,7 @@ const fittingValue = (document: OpenApi, { name, schema }: Parameter): Arbitrary
 const valuesOf = (parameters: Parameter[], arbitrary: (parameter: Parameter) => Arbitrary<string>) =>
   Object.fromEntries(parameters.map((parameter) => [parameter.name, arbitrary(parameter)]));
 
-/** Bodies that fit, half of them without optional fields: of those, the service may refuse some together. */
+/** Valid bodies. Half of them have no optional fields, because the service rejects some combinations of those. */
 function plainBodyOf(document: OpenApi, call: Call): Arbitrary<unknown> {
   const schema = call.operation.requestBody?.content['application/json'].schema;
   const body = bodyOf(document, call);
@@ -187,7 +191,7 @@ function plainBodyOf(document: OpenApi, call: Call): Arbitrary<unknown> {
   return fc.oneof(body, needed);
 }
 
-/** Inputs of one operation that ask for nothing out of the ordinary: most of them succeed. */
+/** Ordinary inputs of one operation, of which most succeed. */
 export function plainInputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
   const required = parametersOf(document, call).filter((one) => one.in === 'query' && one.required);
   const query = fc.record(valuesOf(required, (one) => fittingValue(document, one)));
@@ -204,7 +208,7 @@ export function plainInputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
   }));
 }
 
-/** The inputs of one operation. */
+/** Inputs of one operation, valid and invalid. */
 export function inputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
   const { operation } = call;
   const all = parametersOf(document, call);
@@ -270,7 +274,7 @@ export function inputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
     { weight: takesKeys ? 5 : 1, arbitrary: fc.constant<Credential>('key') },
     { weight: 1, arbitrary: fc.constantFrom<Credential>('none', 'invalid') },
   );
-  // `/keys/./rotate` is `/keys/rotate` to every client: another path, whose methods this operation does not document.
+  // Every client normalizes `/keys/./rotate` to `/keys/rotate`, a different path with other methods.
   const segment = encodedText.filter(
     (text) => /\{(id|prefix)\}$/.test(call.template) || !/^(\.|%2e)$/i.test(text),
   );

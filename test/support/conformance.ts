@@ -1,6 +1,6 @@
 /**
- * Reliability test 47: asks a live service everything that openapi.json describes, with inputs that fit and inputs that
- * do not, by key, by session and with neither, and holds every answer against the document.
+ * Reliability test 47: calls every operation in openapi.json on a live service, with valid and invalid inputs, and with
+ * a key, a session, or neither. Checks every response against the document.
  */
 import assert from 'node:assert/strict';
 import fc, { type Arbitrary } from 'fast-check';
@@ -17,26 +17,27 @@ import {
 import { type Body, Client, type Owner, type RequestOptions } from './http.ts';
 import { type OpenApi, resolved, schemaChecker } from './response-checker.ts';
 
-/** An account serves so many requests: a session has 300 a minute. */
+/** Each account makes this many requests, because a session is limited to 300 a minute. */
 const REQUESTS_PER_ACCOUNT = 150;
 
 type Account = Owner & { key: string; ids: Record<string, string>; requests: number };
 
-/** What the text of a query parameter says. */
+/** The value of a query parameter in the type of its schema. */
 function queryValue({ schema }: Parameter, text: string): unknown {
   if (schema.type === 'integer') return Number(text);
   return schema.type === 'boolean' && /^(true|false)$/.test(text) ? text === 'true' : text;
 }
 
+/** The number of responses, by status, by operation ID. */
 export type Report = Map<string, Map<number, number>>;
 
-/** These ignore query parameters that are not documented, as their descriptions say. */
+/** Operations that ignore undocumented query parameters, as their descriptions say. */
 const ignoringParameters = new Set(['getResponse', 'listResponseInput']);
 
-/** In these, null fields count as omitted, as the descriptions of their bodies say. */
+/** Operations that treat null fields as omitted, as the descriptions of their bodies say. */
 const droppingNulls = new Set(['createMessage', 'countMessageTokens']);
 
-/** Responses repeat these parts of their requests, with whatever fields the client sent. */
+/** Schemas of request parts that responses repeat with all fields that the client sent. */
 const repeated = new Set([
   'ResponseFormat',
   'ResponseInputItem',
@@ -47,8 +48,8 @@ const repeated = new Set([
 ]);
 
 /**
- * The document without leave for fields that it does not name. Answers of OpenAI's shape may hold whatever an upstream says;
- * those of the built-in engine hold what is documented.
+ * The document, with undocumented fields forbidden. Responses in OpenAI's format may contain any field of an upstream,
+ * but those of the built-in engine contain only documented ones.
  */
 function closed(document: OpenApi): OpenApi {
   const schemas = Object.entries(document.components.schemas).map(([name, schema]) => [
@@ -60,7 +61,7 @@ function closed(document: OpenApi): OpenApi {
   return { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas) } };
 }
 
-/** What several asked at the same time share. */
+/** A run of the test: sends requests from several workers at once, and counts the responses. */
 export class Conformance {
   readonly report: Report = new Map();
   readonly client: Client;
@@ -70,8 +71,9 @@ export class Conformance {
   readonly #workers: Worker[];
 
   /**
-   * @param concurrency - how many ask at the same time, each for an account of its own
-   * @param newOwner - signs in to a new account of an operator
+   * @param origin - the origin of the service
+   * @param concurrency - the number of concurrent workers, each with its own account
+   * @param newOwner - signs in to a new operator account
    */
   constructor(origin: string, document: OpenApi, concurrency: number, newOwner: () => Promise<Owner>) {
     this.newOwner = newOwner;
@@ -82,7 +84,7 @@ export class Conformance {
     this.#workers = Array.from({ length: concurrency }, (_, index) => new Worker(this, index));
   }
 
-  /** Everything that may be asked, as many at a time as there are who ask. */
+  /** Lists of random inputs, one for each worker. */
   inputs(): Arbitrary<Input[]> {
     const one = fc.oneof(
       ...callsOf(this.document).map((call) => ({
@@ -93,7 +95,7 @@ export class Conformance {
     return fc.array(one, { minLength: this.#workers.length, maxLength: this.#workers.length });
   }
 
-  /** Asks each operation what it should grant, until it has; gives up after so many tries. */
+  /** Sends ordinary inputs to each operation until one succeeds, at most `tries` times. */
   async succeed(seed: number, tries = 50): Promise<void> {
     for (const call of callsOf(this.document)) {
       const statuses = this.report.get(call.operation.operationId);
@@ -104,7 +106,7 @@ export class Conformance {
     }
   }
 
-  /** Sends inputs, all at once, and checks the answers; throws what is wrong with them. */
+  /** Sends all inputs at once, and checks the responses. Throws an error that names the input and the problem. */
   async check(inputs: Input[]): Promise<void> {
     await Promise.all(
       inputs.map((input, index) =>
@@ -118,7 +120,7 @@ export class Conformance {
     );
   }
 
-  /** A line for each operation: how often it answered with which status. */
+  /** A line for each operation, with the number of responses by status. */
   lines(): string[] {
     return [...this.report].map(([operationId, statuses]) => {
       const counts = [...statuses].sort(([one], [other]) => one - other);
@@ -126,7 +128,7 @@ export class Conformance {
     });
   }
 
-  /** How many requests were answered. */
+  /** The number of responses. */
   get requests(): number {
     return [...this.report.values()]
       .flatMap((statuses) => [...statuses.values()])
@@ -134,14 +136,14 @@ export class Conformance {
   }
 }
 
-/** Asks for one account after the other. */
+/** Sends requests for one account after another. */
 class Worker {
   readonly #run: Conformance;
-  /** The cursor that a list last answered with. */
+  /** The latest `next_cursor` of each list operation. */
   readonly #cursors = new Map<string, string>();
-  /** Cursors that any list answered with, to any account of this worker. */
+  /** Cursors from any list, for any account of this worker. */
   readonly #seen: string[] = [];
-  /** This worker's own addresses. */
+  /** The second byte of this worker's IP addresses. */
   readonly #network: number;
   #asked = 0;
   #account: Account | undefined;
@@ -157,7 +159,7 @@ class Worker {
     const owner = await this.#run.newOwner();
     await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie: owner.cookie });
     const { id } = await client.createKey(owner, { allowed_origins: [origin] });
-    // It has an old secret that can be ended.
+    // Rotate the key, so that it has a previous secret.
     const rotated = await client.post(
       `/keys/${id}/rotate`,
       { grace_seconds: 604_800 },
@@ -179,7 +181,7 @@ class Worker {
     return this.#account;
   }
 
-  /** Has the account have a conversation and a stored response. */
+  /** Creates a conversation and a stored response. */
   async #converse({ cookie, ids, key }: Account): Promise<void> {
     const chat = await this.#run.client.post('/chat', { message: 'How do I create a key?' }, { key });
     const { conversation_id: conversation } = chat.body;
@@ -220,16 +222,16 @@ class Worker {
 
     const statuses = this.#run.report.get(operationId);
     statuses?.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-    assert.ok(answer.status < 500, `${operationId} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+    assert.ok(answer.status < 500, `${operationId} returned ${answer.status}: ${answer.text.slice(0, 300)}`);
     if (answer.status < 300) {
       this.#assertFits({ ...input, query }, body);
       await this.#follow(operationId, account, answer.body);
-      // Signing in, up or out with a session ends that one.
+      // Signing in, up, or out ends the session that was sent.
       if (answer.headers.has('set-cookie')) this.#account = undefined;
     } else if (answer.body?.error?.code === 'apiKeyLimitReached') this.#account = undefined;
   }
 
-  /** What a query's value stands for; undefined for a cursor that no list has answered with yet. */
+  /** Replaces the placeholder of a cursor. Returns undefined if no list has returned a cursor yet. */
   #cursorOf(operationId: string, value: string): string | undefined {
     if (value === own.cursor) return this.#cursors.get(operationId);
     if (value === own.foreignCursor) return this.#seen.at(-1);
@@ -240,13 +242,13 @@ class Worker {
     return cursor.slice(0, at) + value.at(-1) + cursor.slice(at + 1);
   }
 
-  /** Everybody is somewhere else now and then: an address has 300 pages a minute. */
+  /** Changes the IP address after every 128 requests, because an address is limited to 300 pages a minute. */
   #nextAddress(): string {
     this.#asked += 1;
     return `10.${this.#network}.${(this.#asked >> 15) & 255}.${(this.#asked >> 7) & 255}`;
   }
 
-  /** Keeps up with what a success has changed. */
+  /** Updates the state of the account after a successful request. */
   async #follow(operationId: string, account: Account, body: Body): Promise<void> {
     if (endings.has(operationId)) this.#account = undefined;
     if (operationId === 'rotateKey' && body.id === account.ids[own.key]) account.key = body.key;
@@ -259,7 +261,7 @@ class Worker {
     this.#seen.splice(50);
   }
 
-  /** What is not documented must not be taken. */
+  /** Asserts that the service accepted only documented input. */
   #assertFits({ call, headers, query, raw, rawQuery }: Input, body: unknown): void {
     const { document, problemWith } = this.#run;
     const { operation, template } = call;
@@ -267,29 +269,29 @@ class Worker {
     const schema = operation.requestBody?.content['application/json'].schema;
     if (schema !== undefined) {
       const sent = raw === undefined ? body : raw === '' ? undefined : JSON.parse(raw);
-      // As `CreateApiKey.name` says: what surrounds it is dropped.
+      // As `CreateApiKey.name` says, surrounding spaces are dropped.
       if (where === 'createKey' && typeof sent?.name === 'string') sent.name = sent.name.trim();
       if (droppingNulls.has(where) && sent !== undefined)
         for (const one of [sent, ...(sent.tools ?? [])])
           for (const name of Object.keys(one)) if (one[name] === null) delete one[name];
       const mayBeLeftOut = operation.requestBody?.required !== true;
       if (sent !== undefined || !mayBeLeftOut)
-        assert.equal(problemWith(schema, sent), undefined, `${where} took ${JSON.stringify(sent)}`);
+        assert.equal(problemWith(schema, sent), undefined, `${where} accepted ${JSON.stringify(sent)}`);
     }
     if (!template.startsWith('/api/v1')) return;
     const all = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
-    // Of two that have one name, either may have been taken.
+    // If two parameters have the same name, the service may use either.
     const named = rawQuery?.split('=', 1)[0];
     for (const [name, value] of query.filter(([name]) => name !== named)) {
       const parameter = all.find((one) => one.in === 'query' && one.name === name);
       if (parameter === undefined && ignoringParameters.has(where)) continue;
-      assert.ok(parameter, `${where} took the parameter ${name}`);
+      assert.ok(parameter, `${where} accepted the parameter ${name}`);
       const problem = problemWith(parameter.schema, queryValue(parameter, value));
-      assert.equal(problem, undefined, `${where} took ${name}=${value}`);
+      assert.equal(problem, undefined, `${where} accepted ${name}=${value}`);
     }
     const retry = all.find((one) => one.in === 'header');
     const sent = headers['idempotency-key'];
     if (retry !== undefined && sent !== undefined)
-      assert.equal(problemWith(retry.schema, sent), undefined, `${where} took Idempotency-Key: ${sent}`);
+      assert.equal(problemWith(retry.schema, sent), undefined, `${where} accepted Idempotency-Key: ${sent}`);
   }
 }

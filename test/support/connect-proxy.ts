@@ -1,13 +1,13 @@
-/** A proxy that leads a browser to a server of the test, whatever the host. */
+/** A CONNECT proxy that sends a browser's connections to a server in the test, regardless of the host. */
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { Test } from 'tap';
 
 /**
- * Starts a proxy that connects every https host to the server at `port`. It ends with the test.
+ * Starts a proxy that connects every https host to the server at `port`. It stops when the test ends.
  *
- * @param onConnect - receives the host and port that the browser asked for
- * @returns its port
+ * @param onConnect - receives the host and port that the browser requested
+ * @returns the port of the proxy
  */
 export async function proxyToServer(
   t: Test,

@@ -1,4 +1,4 @@
-/** Random tools and options of an answer, in the words of each API. */
+/** Random tools and options of a chat request, in the format of each API. */
 import fc from 'fast-check';
 import type { Body } from './http.ts';
 
@@ -33,7 +33,7 @@ const choice = fc.constantFrom(
   ...names.map((name) => ({ name })),
 );
 
-/** The choice names a tool that is offered. */
+/** Random options. If the choice names a tool, it is one of `tools`. */
 export const options: fc.Arbitrary<Options> = fc
   .record({
     tools,
@@ -61,7 +61,7 @@ export const options: fc.Arbitrary<Options> = fc
 const present = (fields: object) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** As a client of chat completions says it. */
+/** The options in the format of chat completions. */
 export function optionsInCompletions(given: Options): Body {
   const { choice: chosen, effort, isParallel, schema: format, tools: offered } = given;
   return present({
@@ -76,7 +76,7 @@ export function optionsInCompletions(given: Options): Body {
   });
 }
 
-/** As a client of the Responses API says it. */
+/** The options in the format of the Responses API. */
 export function optionsInResponses(given: Options): Body {
   const { choice: chosen, effort, isParallel, schema: format, tools: offered } = given;
   return present({
@@ -96,7 +96,7 @@ function choiceInMessages({ choice: chosen, isParallel }: Options): object | und
   return isParallel ? undefined : { type: 'auto', ...single };
 }
 
-/** As a client of the Messages API says it. */
+/** The options in the format of the Messages API. */
 export function optionsInMessages(given: Options): Body {
   const { effort, schema: format, tools: offered } = given;
   const config = present({ effort, format: format && { type: 'json_schema', schema: format } });
@@ -110,7 +110,7 @@ export function optionsInMessages(given: Options): Body {
   });
 }
 
-/** What is read in chat completions. */
+/** The options in a body of chat completions, with defaults left out. */
 export const optionsIn = (body: Body): Body =>
   present({
     tools: body.tools,

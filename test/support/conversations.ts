@@ -1,4 +1,4 @@
-/** Random conversations, in the words of each API. */
+/** Random conversations, in the format of each API. */
 import fc from 'fast-check';
 import {
   detailOf,
@@ -10,7 +10,7 @@ import {
 import { reminderOf } from '../../src/engines/system-messages.ts';
 import type { ResponseBody } from '../../src/surfaces/response-request.ts';
 
-/** `files` are images and documents in the result. */
+/** A tool call with its result. `files` are the images and documents in the result. */
 export type Call = {
   id: string;
   name: string;
@@ -18,17 +18,17 @@ export type Call = {
   result: string;
   files: Part[];
 };
-/** `seal` is of reasoning that only the model that wrote it can read. */
+/** Reasoning of a model. `seal` is the signature or the encrypted content that only that model can read. */
 export type Thought = { text: string; seal: Seal | undefined };
-/** `title` is of a PDF document. */
+/** A part of a message: text, an image, or a PDF document with its title. */
 export type Part = { text: string } | { image: string } | { pdf: string; title: string };
 export type Turn = {
-  /** What the user says. Empty if the model goes on after the results of its tools. */
+  /** The user's message. Empty if the model continues after the results of its tools. */
   parts: Part[];
-  /** What the system says after it. May be empty. */
+  /** A system message after the user's. May be empty. */
   reminder: string;
   thoughts: Thought[];
-  /** Empty if the model only calls tools. */
+  /** The text of the model's reply. Empty if the model only calls tools. */
   answer: string;
   calls: Call[];
 };
@@ -36,8 +36,9 @@ export type Talk = { system: string; turns: Turn[] };
 
 const words = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
-  // Anthropic refuses text without a visible character.
+  // Anthropic rejects text without a visible character.
   .filter((text) => text.isWellFormed() && text.trim() !== '');
+/** Random text, which may be empty. */
 export const maybe = fc.oneof(fc.constant(''), words);
 const base64 = fc
   .uint8Array({ minLength: 1, maxLength: 9 })
@@ -51,6 +52,7 @@ const file: fc.Arbitrary<Part> = fc.oneof(
 );
 const files = fc.oneof({ weight: 3, arbitrary: fc.constant<Part[]>([]) }, fc.array(file, { maxLength: 2 }));
 
+/** Up to three random tool calls with results. */
 export const callsArbitrary = fc
   .array(fc.record({ name, args, result: words, files }), { maxLength: 3 })
   .map((calls) => calls.map((call, index) => ({ ...call, id: `call_${index}` })));
@@ -58,6 +60,7 @@ export const callsArbitrary = fc
 const opaque = fc.stringMatching(/^[A-Za-z0-9+/]{1,12}$/);
 const sealed = (format: string, kind: Seal['kind']): fc.Arbitrary<Seal> =>
   fc.record({ format: fc.constant(format), kind: fc.constant(kind), value: opaque });
+/** A random thought, with or without a seal. */
 export const thought: fc.Arbitrary<Thought> = fc.oneof(
   fc.record({ text: words, seal: fc.constant(undefined) }),
   fc.record({ text: words, seal: sealed(MESSAGES_FORMAT, 'signature') }),
@@ -65,7 +68,7 @@ export const thought: fc.Arbitrary<Thought> = fc.oneof(
   fc.record({ text: maybe, seal: sealed(RESPONSES_FORMAT, 'data') }),
 );
 
-/** A model seals all that it thinks, or nothing. */
+/** Random reasoning. A model seals all of its thoughts, or none. */
 export const thoughts: fc.Arbitrary<Thought[]> = fc.oneof(
   fc.constant<Thought[]>([]),
   thought.map((one) => [one]),
@@ -75,7 +78,7 @@ export const thoughts: fc.Arbitrary<Thought[]> = fc.oneof(
   ),
 );
 
-/** As chat completions say it. */
+/** The reasoning as fields of a message in chat completions. */
 export function reasoningFields(given: readonly Thought[]) {
   const texts = given.map(({ text }) => text).filter((text) => text !== '');
   const sealed = given.flatMap(({ seal, text }) => (seal === undefined ? [] : [detailOf({ seal, text })]));
@@ -90,20 +93,21 @@ const parts: fc.Arbitrary<Part[]> = fc.uniqueArray<Part, string>(
     words.map((text) => ({ text })),
     file,
   ),
-  // Texts of one message are joined.
+  // The texts of a message are joined.
   { maxLength: 3, selector: (part) => ('text' in part ? 'text' : JSON.stringify(part)) },
 );
 const turn: fc.Arbitrary<Turn> = fc
   .record({ parts, reminder: maybe, thoughts, answer: maybe, calls: callsArbitrary })
   .filter(({ answer, calls }) => answer !== '' || calls.length > 0);
 
-/** Only after the results of tools can a model go on without its user. */
+/** Adds a user message where one is required: a model can continue without it only after the results of tools. */
 const withUsers = (turns: readonly Turn[]): Turn[] =>
   turns.map((given, index) =>
     given.parts.length > 0 || (turns[index - 1]?.calls.length ?? 0) > 0
       ? given
       : { ...given, parts: [{ text: 'Go on.' }] },
   );
+/** A random conversation. */
 export const talk: fc.Arbitrary<Talk> = fc.record({
   system: maybe,
   turns: fc.array(turn, { minLength: 1, maxLength: 4 }).map(withUsers),
@@ -119,7 +123,7 @@ function partInCompletions(part: Part): object {
   return { type: 'file', file: { file_data: pdfUrl(part.pdf), filename: part.title } };
 }
 
-/** The files in the results of tools, which have no place there: with a heading, in what the user says next. */
+/** Files in the results of tools. Chat completions allow them only in the next user message, under a heading. */
 const moved = ({ calls }: Turn): object[] =>
   calls.flatMap(({ files, id }) => {
     const kind = files.some((one) => 'pdf' in one) ? 'Files' : 'Images';
@@ -137,7 +141,7 @@ function userInCompletions(given: readonly Part[], before: Turn | undefined): ob
 
 const reminderMessage = (text: string): object[] => (text === '' ? [] : [{ role: 'system', content: text }]);
 
-/** As a client of chat completions says it. */
+/** The conversation in the format of chat completions. */
 export const inCompletions = ({ system, turns }: Talk): object[] => [
   ...(system === '' ? [] : [{ role: 'system', content: system }]),
   ...turns.flatMap((given, index) => [
@@ -166,7 +170,7 @@ function partInResponses(part: Part): object {
   return { type: 'input_file', file_data: pdfUrl(part.pdf), filename: part.title };
 }
 
-/** As a client of the Responses API says it. */
+/** The conversation in the format of the Responses API. */
 export const inResponses = ({ system, turns }: Talk): ResponseBody => ({
   ...(system !== '' && { instructions: system }),
   input: turns.flatMap((given, index) => [
@@ -206,7 +210,7 @@ export const inResponses = ({ system, turns }: Talk): ResponseBody => ({
   ]),
 });
 
-/** The files in the results of tools, as a request of the Responses API has them. */
+/** The files in the results of tools, in the format of the Responses API. */
 export const resultFilesInResponses = (turns: readonly Turn[]): object[] =>
   turns.flatMap(({ calls }) => calls.flatMap(({ files }) => files.map(partInResponses)));
 
@@ -225,7 +229,7 @@ function thinkingBlock({ seal, text }: Thought) {
     : { type: 'thinking', thinking: text, signature: written };
 }
 
-/** As a client of the Messages API says it: results of tools are in the next message of the user. */
+/** The conversation in the format of the Messages API, with the results of tools in the next user message. */
 export function inMessages({ system, turns }: Talk) {
   const results = (calls: readonly Call[]) =>
     calls.map(({ files, id, result }) => ({
@@ -263,17 +267,17 @@ export function inMessages({ system, turns }: Talk) {
   };
 }
 
-/** The same as a request of the Messages API has them. */
+/** The files in the results of tools, in the format of the Messages API. */
 export const resultFilesInMessages = (turns: readonly Turn[]): object[] =>
   turns.flatMap(({ calls }) => calls.flatMap(({ files }) => files.map(partInMessages)));
 
-/** A conversation without what only the Responses and Messages APIs can say. */
+/** The conversation without the parts that chat completions cannot express. */
 export const inWordsOfCompletions = ({ system, turns }: Talk): Talk => ({
   system,
   turns: turns.map((given) => ({ ...given, calls: given.calls.map((call) => ({ ...call, files: [] })) })),
 });
 
-/** A conversation as it is left by an API whose only system message is the first. */
+/** The conversation for an API that allows a system message only at the start: reminders move to user messages. */
 export const withRemindersOfUser = ({ system, turns }: Talk): Talk => ({
   system,
   turns: turns.map(({ reminder, ...given }, index) => {
@@ -281,14 +285,14 @@ export const withRemindersOfUser = ({ system, turns }: Talk): Talk => ({
     const text = reminderOf(reminder);
     const [first] = given.parts;
     const isText = given.parts.length === 1 && first !== undefined && 'text' in first;
-    // Texts are joined if there is nothing else.
+    // Texts are joined if the message has no other parts.
     const hasOthers = turns[index - 1]?.calls.some(({ files }) => files.length > 0);
     const parts = isText && !hasOthers ? [{ text: `${first.text}\n\n${text}` }] : [...given.parts, { text }];
     return { ...given, parts, reminder: '' };
   }),
 });
 
-/** A conversation as it is left by an upstream that rejects the reasoning of others, and text without their proof. */
+/** The conversation for an upstream that rejects unsigned reasoning and reasoning of other vendors. */
 export const withThoughtsOf = (format: string, { system, turns }: Talk): Talk => ({
   system,
   turns: turns.map((given) => ({

@@ -1,27 +1,28 @@
-/** What an answer tells a browser about who may read it. */
+/** The CORS headers of responses. */
 import type { Answer, Client, Owner } from './http.ts';
 import { meteredRequests } from './metered.ts';
 
-/** The page that is allowed, and one that is not. */
+/** An allowed origin, and one that is not allowed. */
 export const PAGE = 'https://app.example.com';
 export const FOREIGN = 'https://evil.example';
+/** Request options with an `Origin` header. */
 export const from = (origin: string) => ({ headers: { origin } });
 
-/** Everything is asked for with a body that is right, where one is taken. */
+/** The calls that pages of an allowed origin may make, with a valid body where one is needed. */
 export const pageCalls: [method: string, path: string, body?: unknown][] = [
   ...meteredRequests('Hi').map(({ body, path }): [string, string, unknown] => ['POST', path, body]),
   ['GET', '/models'],
   ['GET', '/usage'],
 ];
 
-/** An account on the plan `large`, without ceilings, and a key for `PAGE`. */
+/** Creates an account on the plan `large`, without quotas, and a key that allows the origin `PAGE`. */
 export async function pageKey(client: Client): Promise<{ owner: Owner; id: string; key: string }> {
   const owner = await client.signUp();
   await client.put('/subscription', { plan: 'large', billing_period: 'monthly' }, { cookie: owner.cookie });
   return { owner, ...(await client.createKey(owner, { allowed_origins: [PAGE] })) };
 }
 
-/** What a page of an allowed origin must be able to read, beside the body. */
+/** The headers that a page of an allowed origin must be able to read. */
 export const exposedNames = [
   'retry-after',
   'x-should-retry',
@@ -38,14 +39,15 @@ export const exposedNames = [
 
 const names = (field: string | null) => (field ?? '').split(',').map((name) => name.trim().toLowerCase());
 
-/** All CORS headers of an answer. */
+/** The CORS headers of a response. */
 export const corsHeaders = ({ headers }: Pick<Answer, 'headers'>): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
 
+/** Whether a response has `Vary: Origin`. */
 export const variesByOrigin = ({ headers }: Pick<Answer, 'headers'>): boolean =>
   names(headers.get('vary')).includes('origin');
 
-/** What is wrong with an answer that a page of `origin` should be able to read; undefined for nothing. */
+/** Why a page of `origin` cannot read a response in full; undefined if it can. */
 export function unreadableBecause(answer: Pick<Answer, 'headers'>, origin: string): string | undefined {
   const {
     'access-control-allow-origin': allowed,

@@ -1,4 +1,4 @@
-/** kill -9 at random moments under load, as often as asked: reliability test 30. */
+/** Reliability test 30: kill -9 at random moments under load. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { alternating, type Caller, History, load } from './history.ts';
@@ -9,13 +9,13 @@ import { plansFile } from './service.ts';
 import { startUpstream } from './upstream/client.ts';
 
 const CEILING = 1_000_000;
-/** Lease, sweep, and what a loaded machine takes. */
+/** A lease, a sweep, and some time for a busy machine. */
 export const SWEPT_WITHIN_MS = 90_000;
 
 /**
- * Kills one of three replicas again and again, and compares what clients saw with the ledger.
+ * Repeatedly kills one of three replicas under load, and compares the responses that clients saw with the ledger.
  *
- * @param kills - how often
+ * @param kills - the number of kills
  */
 export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   const server = await startPostgres({ durable: true });
@@ -35,7 +35,7 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   }
   const history = new History();
   let isOver = false;
-  // Also where it fails on the way: the load must not go on for ever.
+  // If the test fails midway, the load must stop too.
   t.teardown(() => {
     isOver = true;
   });
@@ -51,7 +51,7 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
     const victim = replicas[n % replicas.length] as Replica;
     await victim.kill('SIGKILL');
     const found = await differences(databaseUrl);
-    if (found.length > 0) t.fail(`After kill ${n + 1} the audit found ${JSON.stringify(found)}`);
+    if (found.length > 0) t.fail(`After kill ${n + 1}, the audit found ${JSON.stringify(found)}`);
     await victim.start();
   }
   isOver = true;
@@ -60,9 +60,9 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   const verdict = await history.check(databaseUrl, { ceiling: CEILING });
   t.comment(`${kills} kills, swept after ${Math.round(tookMs)} ms`, history.summary(), verdict);
   t.same(verdict.faults, []);
-  t.ok(verdict.delivered > kills * 20, 'there was load');
+  t.ok(verdict.delivered > kills * 20, 'there is enough load during the kills');
   t.ok(verdict.final >= verdict.delivered);
   const streams = history.delivered().filter(({ isWhole }) => isWhole !== undefined);
-  t.ok(streams.length > kills, 'streams too');
-  t.ok(verdict.refunded > 0, 'some charges were open when their process was killed, and were given back');
+  t.ok(streams.length > kills, 'the load includes streams');
+  t.ok(verdict.refunded > 0, 'some charges were open when their process was killed, and are refunded');
 }

@@ -1,6 +1,6 @@
 /**
- * The main walk: what an owner does with the dashboard, from signing up to signing out, in one variant of it. The key is
- * used by a page of another https origin in the same browser; nothing between that page and the service is made up.
+ * The main walk through the dashboard, from sign-up to sign-out, in one variant. A page of another https origin in the
+ * same browser uses the key. Nothing between that page and the service is mocked.
  */
 import type { Test } from 'tap';
 import { clipboardText, cookieHeader, proxyTo, site, startBrowser } from './browser.ts';
@@ -13,16 +13,16 @@ const APP = 'https://app.test';
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'correct horse battery';
 const RAW_KEY = /^parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$/;
-/** Chats a day before and after the plan is changed. */
+/** The chat quota per day before and after the plan change. */
 const FREE = 5;
 const PLUS = 10;
-/** A change of a key is heard within a second; a busy machine may take longer. */
+/** A key change takes effect within a second, but a busy machine may take longer. */
 const HEARD_MS = 5000;
 
-/** What Chromium, Firefox, and WebKit call a request that no list allows. */
+/** The errors of Chromium, Firefox, and WebKit when CORS blocks a request. */
 const NOT_FETCHED = /^TypeError: (Failed to fetch|NetworkError|Load failed)/;
 
-/** Walks through the whole of it. Names of states begin with `walk-`. */
+/** Walks through the whole dashboard. The names of the states start with `walk-`. */
 export async function walkThrough(
   t: Test,
   variant: Variant,
@@ -56,7 +56,7 @@ export async function walkThrough(
     // A chat's heading is its title.
     if (name !== 'Chat') await heading(name).waitFor();
   };
-  /** Takes the key that is shown, as people do, and closes the dialog. */
+  /** Copies the key that is shown, closes the dialog, and returns the key. */
   const takeKey = async (t: Test): Promise<string> => {
     await button('Copy key').first().click();
     const key = await clipboardText(context, page);
@@ -67,9 +67,9 @@ export async function walkThrough(
   };
 
   const { page: app } = await open(APP);
-  // A page that is behind another one is drawn once a second.
+  // Browsers render a background page only once a second.
   await page.bringToFront();
-  /** What a script of the other origin gets when it asks with a key. */
+  /** Sends a chat from a script of the other origin. Returns the status and body, or the error. */
   const askFromApp = (key: string) =>
     app.evaluate(
       ({ key, url }) =>
@@ -92,7 +92,7 @@ export async function walkThrough(
   const statusOf = async (key: string) => (await client.post('/chat', { message: 'Hello' }, { key })).status;
 
   let key = '';
-  await t.test('signs up and creates a key', async (t) => {
+  await t.test('the owner signs up and creates a key', async (t) => {
     await heading('Create an account').waitFor();
     await look(t, 'walk-01-sign-up');
     await page.getByLabel('Email address').fill(EMAIL);
@@ -109,8 +109,8 @@ export async function walkThrough(
     key = await takeKey(t);
   });
 
-  await t.test('calls from a page of another origin, once that is allowed', async (t) => {
-    t.match(await askFromApp(key), NOT_FETCHED, 'its origin is not in the list');
+  await t.test('a page of another origin can use the key once the origin is allowed', async (t) => {
+    t.match(await askFromApp(key), NOT_FETCHED, 'the origin is not allowed yet');
     await button('Edit origins for Website').click();
     await page.getByLabel('Add an origin').fill(APP);
     await page.getByLabel('Add an origin').press('Enter');
@@ -120,7 +120,7 @@ export async function walkThrough(
     t.match(await heard(key, /^200/), /^200 .*You said: Hello from my website/);
   });
 
-  await t.test('finds it in the usage', async (t) => {
+  await t.test('the request appears in the usage', async (t) => {
     await openPage('Usage');
     await text(`${FREE - 1} of ${FREE} left`).waitFor();
     await page.getByRole('img', { name: /^Bar chart: 1 chat reply over the last 30 days/ }).waitFor();
@@ -132,7 +132,7 @@ export async function walkThrough(
     await page.keyboard.press('Escape');
   });
 
-  await t.test('takes the origin away again', async (t) => {
+  await t.test('removing the origin blocks the page again', async (t) => {
     await openPage('Your API');
     await button('Edit origins for Website').click();
     await button(`Remove ${APP}`).click();
@@ -141,7 +141,7 @@ export async function walkThrough(
     t.match(await heard(key, NOT_FETCHED), NOT_FETCHED);
   });
 
-  await t.test('rotates the key, and revokes it', async (t) => {
+  await t.test('the owner rotates the key, then revokes it', async (t) => {
     await button('Rotate Website').click();
     await look(t, 'walk-08-rotate');
     t.ok(await dialog.getByLabel('after a day').isChecked());
@@ -158,7 +158,7 @@ export async function walkThrough(
     t.same([await statusOf(key), await statusOf(next)], [401, 401]);
   });
 
-  await t.test('changes the plan', async (t) => {
+  await t.test('the owner changes the plan', async (t) => {
     await openPage('Plan');
     await button('Change to Plus').waitFor();
     await look(t, 'walk-10-plan');
@@ -171,7 +171,7 @@ export async function walkThrough(
     await look(t, 'walk-12-changed');
   });
 
-  await t.test('chats, and stops an answer', async (t) => {
+  await t.test('the owner chats and stops a reply', async (t) => {
     await upstream.configure({ chunks: 400, chunkSize: 6, chunkIntervalMs: 25 });
     await openPage('Chat');
     await text(`${PLUS - 2} of ${PLUS} replies left today`).waitFor();
@@ -187,12 +187,12 @@ export async function walkThrough(
     await upstream.configure({});
   });
 
-  await t.test('spends the day’s quota', async (t) => {
+  await t.test('the owner uses up the daily quota', async (t) => {
     const cookie = await cookieHeader(context);
     await button('New chat').click();
     await heading('New chat').waitFor();
     await page.getByLabel('Your message').fill('One more?');
-    // Last, so that the page does not know of it before it asks.
+    // Last, so that the page does not know that the quota is spent before it sends the message.
     const messages = [{ role: 'user', content: 'Hi' }];
     t.match(await client.post('/chat/completions', { messages, n: PLUS - 3 }, { cookie }), { status: 200 });
     expectRefusals(1);
@@ -204,7 +204,7 @@ export async function walkThrough(
     await page.getByText(`${PLUS} used`, { exact: true }).waitFor();
     await text(`None of ${PLUS} left`).waitFor();
     await text('429 quotaExceeded').or(button('Refresh')).first().waitFor();
-    // Refusals are written a moment later.
+    // Refusals are recorded a moment later.
     while (!(await text('429 quotaExceeded').isVisible())) {
       await button('Refresh').click();
       await page.waitForTimeout(250);
@@ -212,7 +212,7 @@ export async function walkThrough(
     await look(t, 'walk-17-usage-spent', page.getByRole('heading', { name: 'Requests', exact: true }));
   });
 
-  await t.test('signs out', async (t) => {
+  await t.test('the owner signs out', async (t) => {
     await openPage('Settings');
     await text('Plan changed').waitFor();
     await look(t, 'walk-18-settings');
@@ -226,6 +226,6 @@ export async function walkThrough(
     await look(t, 'walk-20-nowhere');
   });
 
-  t.same(complaints, [], 'the console has nothing to complain about: no error, no violation of the policy');
-  t.same([...hosts], [HOST], 'no other host was asked');
+  t.same(complaints, [], 'the console shows no errors and no policy violations');
+  t.same([...hosts], [HOST], 'the page sends no requests to other hosts');
 }

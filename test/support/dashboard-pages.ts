@@ -1,4 +1,4 @@
-/** The dashboard of somebody who is signed in, far from UTC, in a browser that may be kept from the service. */
+/** The dashboard of a signed-in user whose time zone is far from UTC, with a proxy that can block the service. */
 import { existsSync, writeFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ import { type Ceilings, startTestService, type TestService } from './service.ts'
 export const HOST = 'parley.test';
 export const HOME = `https://${HOST}`;
 const TIMEZONE = 'Asia/Kolkata';
-/** What midnight UTC is there. */
+/** How the dashboard shows midnight UTC in that time zone. */
 export const RESET = '00:00 UTC (05:30 your time)';
 
-/** Why tests of the dashboard are skipped; false where they are not. */
+/** The reason to skip tests of the dashboard, or false to run them. */
 export const noDashboard: string | false =
   noBrowser ||
   (!existsSync(new URL('dist/dashboard/index.html', projectRoot)) && 'the dashboard is not built: make test');
@@ -30,11 +30,12 @@ const plan = (id: string, name: string, cents: number, limits: Ceilings, perMinu
 });
 
 /**
- * A file with plans of so few chats a day that they can be used up.
+ * Writes a file with plans whose daily chat quota is small enough to use up.
  *
- * @param free - chats a day of the plan that accounts begin with
- * @param plus - of the next one
- * @param perMinute - requests a minute of both
+ * @param free - the chat quota of the plan that accounts start with
+ * @param plus - the chat quota of the next plan
+ * @param perMinute - the requests per minute of both plans
+ * @returns the path of the file
  */
 export function fewChats(t: Test, free = 8, plus = 1000, perMinute = 1000): string {
   const file = join(t.testdir(), 'plans.json');
@@ -47,23 +48,23 @@ export function fewChats(t: Test, free = 8, plus = 1000, perMinute = 1000): stri
   return file;
 }
 
-/** What stands between the browser and the service does to requests that begin with a path. */
+/** How the proxy between the browser and the service treats requests whose path starts with a prefix. */
 export type Between = {
-  /** They are not answered. */
+  /** Requests with this prefix get no response. */
   holds?: string;
-  /** They are answered by something else. */
+  /** Requests with this prefix get a 502 from the proxy. */
   breaks?: string;
-  /** The service runs another build: the files that this one named are gone. */
+  /** Whether the service runs another build, so that the files of this one are gone. */
   isUpdated?: boolean;
 };
 
 /**
  * Starts a service with an account, and a browser that is signed in to it.
  *
- * @param path - the page to begin with
- * @param env - of the service
- * @param newOwner - signs in to the account; a new one unless told
- * @param language - of the dashboard
+ * @param path - the first page
+ * @param env - environment variables of the service
+ * @param newOwner - signs in to the account; by default, it signs up a new one
+ * @param language - the language of the dashboard
  */
 export async function startDashboard(
   t: Test,
@@ -125,12 +126,12 @@ export async function startDashboard(
     email,
     password,
     chats,
-    /** Passes everything on, but for what is named. */
+    /** Sets how the proxy treats requests, in place of the previous setting. */
     setBetween(next: Between): void {
       for (const key of ['holds', 'breaks', 'isUpdated'] as const) delete between[key];
       Object.assign(between, next);
     },
-    /** Breaks the connection of every chat that is being answered. */
+    /** Drops the connection of every chat in flight. */
     cutChats(): void {
       for (const answer of answers) answer.destroy();
     },

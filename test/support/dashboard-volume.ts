@@ -1,11 +1,11 @@
-/** An account that has been used a lot, written straight into the service's own tables. */
+/** Fills an account with a lot of data, directly in the service's tables. */
 import type { Db } from '../../src/database/client.ts';
 import { conversations, messages, requests } from '../../src/database/tables.ts';
 import { newId } from '../../src/domain/ids.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Some Markdown of each kind, about 700 characters. */
+/** About 700 characters of Markdown with each kind of element. */
 export const section = (number: number): string =>
   [
     `## Part ${number}`,
@@ -30,7 +30,7 @@ export const section = (number: number): string =>
     '',
   ].join('\n');
 
-/** A conversation of `count` messages, the newest a minute old. Resolves to its ID. */
+/** Inserts a conversation of `count` messages, the newest of which is a minute old. Returns its ID. */
 export async function fillConversation(db: Db, accountId: string, title: string, count: number) {
   const conversationId = newId();
   const start = Date.now() - (count + 1) * MINUTE_MS;
@@ -53,7 +53,7 @@ export async function fillConversation(db: Db, accountId: string, title: string,
   return conversationId;
 }
 
-/** `count` conversations of two messages. */
+/** Inserts `count` conversations of two messages each. */
 export async function fillConversations(
   db: Db,
   accountId: string,
@@ -64,7 +64,7 @@ export async function fillConversations(
     await fillConversation(db, accountId, `${title} ${number}`, 2);
 }
 
-/** `count` charges of today, newest first one second apart. */
+/** Inserts `count` charges of today, newest first, 10 ms apart. */
 export async function fillRequests(
   db: Db,
   accountId: string,

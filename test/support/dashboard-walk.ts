@@ -1,7 +1,7 @@
 /**
- * A walk through the dashboard in a real browser. Each state is looked at wide and narrow, light and dark, or in one of
- * these variants: by axe for what people with disabilities could not use, by measure for what is wider than the screen,
- * and, with `SCREENSHOTS=1`, by a picture of each in `screenshots/`, for people to look at.
+ * A walk through the dashboard in a real browser. Each state is checked in several variants (wide and narrow, light and
+ * dark), or in one of them. axe checks its accessibility, and a measurement finds content that is wider than the
+ * screen. With `SCREENSHOTS=1`, each state is also saved in `screenshots/` for review.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,21 +17,21 @@ const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height
 const schemes = ['light', 'dark'] as const;
 const between = [320, 600, 800, 1000, 1150, 1210];
 
-/** On what the dashboard is looked at. */
+/** The window size and color scheme in which a state is checked. */
 export type Variant = { size: keyof typeof sizes; scheme: (typeof schemes)[number] };
 export type BrowserName = 'chromium' | 'firefox' | 'webkit';
 
-/** What `startBrowser` starts for a walk in one variant. */
+/** The argument of `startBrowser` for a walk in one variant; undefined for Chromium. */
 export const otherBrowser = (name: BrowserName, { scheme }: Variant): OtherBrowser | undefined =>
   name === 'chromium' ? undefined : { name, scheme };
 
-/** Whether pictures are taken: `SCREENSHOTS=1`. */
+/** Whether to save screenshots. */
 const takesPictures = process.env.SCREENSHOTS === '1';
 
 const wideLight: Variant = { size: 'wide', scheme: 'light' };
 const narrowDark: Variant = { size: 'narrow', scheme: 'dark' };
 
-/** Both sizes and both color schemes; each with each for people to look at. */
+/** The variants to check: both sizes and both color schemes, or every combination for screenshots. */
 export const variants: readonly [Variant, Variant, ...Variant[]] = takesPictures
   ? [wideLight, { size: 'wide', scheme: 'dark' }, { size: 'narrow', scheme: 'light' }, narrowDark]
   : [wideLight, narrowDark];
@@ -40,34 +40,36 @@ const levels = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 type Violation = { id: string; nodes: { target: string[]; failureSummary?: string }[] };
 export type Walk = {
   page: Page;
-  /** What its console complained about, but for answers that the walk has brought about: see `expectRefusals`. */
+  /** Errors and warnings in the console, except for those that `expectRefusals` allows. */
   complaints: string[];
-  /** Hosts that the page has asked. */
+  /** The hosts that the page has sent requests to. */
   hosts: Set<string>;
   /**
-   * Looks at the state that is shown, in every variant that the walk has.
+   * Checks the current state in every variant of the walk.
    *
-   * @param at - what the picture is of, where that is further down
-   * @param isAlone - whether axe looks at that alone, where it has seen the rest
+   * @param name - the name of the state, for messages and screenshots
+   * @param at - an element to scroll to
+   * @param isAlone - whether axe checks only that element, because it has checked the rest before
    */
   look(t: Test, name: string, at?: Locator, isAlone?: boolean): Promise<void>;
-  /** Looks at the state in the first variant only, unless pictures are taken: in the API reference, each takes axe a minute. */
+  /** Checks the state in the first variant only, or in all for screenshots: axe takes a minute in the API reference. */
   lookOnce(t: Test, name: string): Promise<void>;
-  /** Looks at widths in between, where tables are widest for the room that they have. */
+  /** Checks that the state fits at widths in between, where tables have the least room. */
   fitsBetween(t: Test, name: string): Promise<void>;
-  /** Looks at the labels of buttons, tabs, badges, and drawings wide and narrow: none is cut. */
+  /** Asserts that no label of a button, tab, badge, or chart is cut off, at both sizes. */
   labelsFit(t: Test, name: string): Promise<void>;
-  /** Runs a check narrow, then wide. */
+  /** Runs a check in the narrow window, then in the wide one. */
   atBothSizes(check: (size: Variant['size']) => Promise<unknown>): Promise<void>;
   /**
-   * The browser's console has a line for every answer of 400 and above, and for every request that fails.
+   * Allows console lines for failed requests. The browser prints one for each response of 400 and above, and for each
+   * network error.
    *
-   * @param count - how many of them are expected from here on; any number by default, as where a page polls
+   * @param count - the number of lines to allow from now on; unlimited by default, for pages that poll
    */
   expectRefusals(count?: number): void;
 };
 
-/** Once the font is there, and every colour has changed to what it is to be. */
+/** Resolves once the fonts are loaded and all CSS transitions have ended. */
 const settled = `document.fonts.ready
   .then(() => new Promise(requestAnimationFrame))
   .then(() => Promise.allSettled(
@@ -75,13 +77,13 @@ const settled = `document.fonts.ready
   ))
   .then(() => new Promise(requestAnimationFrame))`;
 
-/** What hides a part of itself to its side, but for code and tables that somebody else wrote. */
+/** Elements that scroll sideways, except for code and tables in replies and in the API reference. */
 const scrolling = `[...document.querySelectorAll('main *, [role="dialog"] *')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && !one.closest('[role="log"], pre, .scalar-app'))
   .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
   .map(({ className, tagName }) => tagName + ' ' + className)`;
 
-/** Labels that are wider than the room they have, but for titles that somebody typed, and texts that leave their drawing. */
+/** Labels that are wider than their box, except for titles that users typed, and texts outside their chart. */
 const cut = `[
   ...[...document.querySelectorAll('button, [role="tab"], [class*="Badge-root"], label, nav a, th')]
     .flatMap((one) => [one, ...one.querySelectorAll('span')])
@@ -93,18 +95,18 @@ const cut = `[
   }),
 ].map((one) => one.tagName + ' ' + one.textContent)`;
 
-/** The API reference is as long as forty of these. */
+/** The maximum height of a full-page screenshot. The API reference is forty times as high. */
 const MOST_PICTURED_PX = 8000;
 
-/** Says what the policy of the page kept from happening, whatever the browser itself says. */
+/** Reports violations of the content security policy in the console, in the same words in every browser. */
 const reportViolations = `addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective }) =>
   console.error('The policy forbids ' + effectiveDirective + ': ' + blockedURI))`;
 
 /**
- * Opens a page and walks from there.
+ * Opens a page and starts a walk from there.
  *
- * @param seen - in which variants each state is looked at; the page is in the first of them otherwise
- * @param shows - what is there once the page has followed a colour scheme
+ * @param seen - the variants to check each state in; between checks, the page is in the first one
+ * @param shows - the selector that matches once the page has switched to a color scheme
  */
 export async function startWalk(
   t: Test,
@@ -115,7 +117,7 @@ export async function startWalk(
 ): Promise<Walk> {
   const page = await context.newPage();
   await page.addInitScript(reportViolations);
-  // Where it ended, which is where it stuck.
+  // Save the last state, which shows where a failed walk stopped.
   if (takesPictures) t.teardown(() => picture(page, 'the-end'));
   const complaints: string[] = [];
   const hosts = new Set<string>();
@@ -140,7 +142,7 @@ export async function startWalk(
   };
   const fits = async (t: Test, state: string) => {
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${state}: fits`);
-    t.same(await page.evaluate(scrolling), [], `${state}: nothing within scrolls sideways`);
+    t.same(await page.evaluate(scrolling), [], `${state}: no element scrolls sideways`);
   };
   const atBothSizes: Walk['atBothSizes'] = async (check) => {
     for (const size of ['narrow', 'wide'] as const) {
@@ -197,19 +199,20 @@ export async function startWalk(
 
 async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  // A dialog is looked at in its window, a page to its end.
+  // Capture a dialog within the window, and other pages in full.
   const isShort = await page.evaluate(`document.documentElement.scrollHeight < ${MOST_PICTURED_PX}`);
   const fullPage = isShort === true && (await page.getByRole('dialog').count()) === 0;
   await page.screenshot({ path: `${folder}${name}.png`, fullPage });
 }
 
-/** Of what is in order nothing is told: on long pages that takes longer than looking. */
+/** Reports only violations, because on long pages a report on passed checks takes longer than the checks. */
 const axeOptions = { runOnly: { type: 'tag', values: levels }, resultTypes: ['violations'], preload: false };
 
 /**
- * In the dialog where one is open: what lies behind was looked at before, and takes ten seconds in the API reference.
+ * Runs axe on the open dialog, or on the whole page if there is none. The page behind a dialog was checked before,
+ * which takes ten seconds in the API reference.
  *
- * @param alone - what is looked at instead
+ * @param alone - an element to check instead
  */
 async function violations(page: Page, alone?: Locator): Promise<string[]> {
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axeSource);

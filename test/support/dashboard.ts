@@ -1,14 +1,14 @@
-/** What tests of sessions need beside a service. */
+/** Helpers for tests of sessions. */
 import type { Test } from 'tap';
 import { loadConfig } from '../../src/config.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { Client, type OpenApi } from './http.ts';
 import type { TestService } from './service.ts';
 
-/** High enough for tests that sign in all the time. */
+/** A limit that is high enough for tests that sign in often. */
 export const manyAttempts = { AUTH_ATTEMPTS_PER_MINUTE: '10000' };
 
-/** Another process's service over the same Postgres, as far as it matters: nothing is shared but the database. */
+/** Starts a second service on the database of the first. Nothing else is shared, as if it were another process. */
 export async function startReplica(
   t: Test,
   first: TestService,
@@ -22,7 +22,9 @@ export async function startReplica(
   };
 }
 
-/** The `name=value` of the one cookie that an answer sets, beside the one that marks the device. */
+/**
+ * The `name=value` of the only cookie that a response sets, apart from the device cookie. Throws if there is not one.
+ */
 export function cookieOf(answer: { headers: Headers }): string {
   const [cookie, ...more] = answer.headers.getSetCookie().filter((one) => !/^[^=]*_device=/.test(one));
   if (cookie === undefined || more.length > 0)

@@ -1,6 +1,6 @@
 /**
- * A process that takes data folders and gives them back as it is told on standard input: `take <folder>` answers
- * `holding`, or why not; `release` answers `released`.
+ * A process that locks and releases data folders by commands on standard input. On `take <folder>`, it prints `holding`
+ * or the error. On `release`, it prints `released`.
  */
 import { createInterface } from 'node:readline';
 import { type DataDirLock, lockDataDir } from '../../src/database/data-dir-lock.ts';

@@ -7,7 +7,7 @@ import { freshPglite, freshPostgresDatabase, sharedPostgres, templatePostgres } 
 
 const quiet = { max: 1, onnotice: () => {} };
 
-t.test('freshPostgresDatabase: copies of one template do not see one another', async (t) => {
+t.test('freshPostgresDatabase: copies of one template are isolated from each other', async (t) => {
   let migrations = 0;
   const template = await templatePostgres(async (url) => {
     migrations += 1;
@@ -21,12 +21,12 @@ t.test('freshPostgresDatabase: copies of one template do not see one another', a
   await a`INSERT INTO notes VALUES ('mine')`;
   t.same([...(await b`SELECT * FROM notes`)], []);
   await one.drop();
-  await t.rejects(a`SELECT 1`, 'a dropped database cuts its connections');
+  await t.rejects(a`SELECT 1`, 'dropping a database closes its connections');
   await Promise.all([a.end({ timeout: 0 }), b.end()]);
   await other.drop();
 });
 
-t.test('templatePostgres: asked for at the same time, it is made once', async (t) => {
+t.test('templatePostgres: concurrent calls create the template once', async (t) => {
   let migrations = 0;
   const migrate = async () => {
     migrations += 1;
@@ -36,7 +36,7 @@ t.test('templatePostgres: asked for at the same time, it is made once', async (t
   t.equal(migrations, 1);
 });
 
-t.test('templatePostgres: one whose making failed is made anew', async (t) => {
+t.test('templatePostgres: a template whose migration failed is created again', async (t) => {
   const name = 'harness_failed';
   await t.rejects(
     templatePostgres(async () => {
@@ -51,7 +51,7 @@ t.test('templatePostgres: one whose making failed is made anew', async (t) => {
   t.equal(migrations, 1);
 });
 
-t.test('sharedPostgres: one server for all test files, with room for 200 connections', async (t) => {
+t.test('sharedPostgres: the server allows 200 connections and has the reported version', async (t) => {
   const { port, version } = await sharedPostgres();
   const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, quiet);
   t.equal((await sql`SHOW max_connections`)[0]?.max_connections, '200');
@@ -59,7 +59,7 @@ t.test('sharedPostgres: one server for all test files, with room for 200 connect
   await sql.end();
 });
 
-t.test('freshPglite: copies of one template do not see one another', async (t) => {
+t.test('freshPglite: copies of one template are isolated from each other', async (t) => {
   const cache = new URL('../../.tap/pglite-harness/', import.meta.url);
   t.teardown(() => fs.rmSync(cache, { recursive: true, force: true }));
   let migrations = 0;

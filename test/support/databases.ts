@@ -11,7 +11,7 @@ const root = new URL('../../', import.meta.url);
 export type FreshDatabase = { name: string; url: string; drop(): Promise<void> };
 export type FreshPglite = { dataDir: string; drop(): void };
 
-/** The Postgres of this test run; a test file that runs without tap starts it on first use. */
+/** The Postgres of this test run. It starts on first use, if the runner has not started it. */
 export async function sharedPostgres(): Promise<PostgresAddress> {
   const run = currentRun();
   if (run.postgres) return run.postgres;
@@ -22,10 +22,11 @@ export async function sharedPostgres(): Promise<PostgresAddress> {
 }
 
 /**
- * Makes a template database once per test run, whichever test file comes first; the others wait for it.
+ * Creates a template database once per test run. The first caller creates it, and concurrent callers wait.
  *
- * @param migrate brings the empty database at `url` to the current schema and disconnects
- * @returns the name to give to `freshPostgresDatabase`
+ * @param migrate - migrates the empty database at `url` to the current schema, and disconnects
+ * @param name - the name of the template
+ * @returns the name, for `freshPostgresDatabase`
  */
 export async function templatePostgres(
   migrate: (url: string) => Promise<void>,
@@ -44,7 +45,7 @@ export async function templatePostgres(
   return name;
 }
 
-/** A database of one's own, copied from a template. Drop it when the test file is done. */
+/** Creates a database for one test as a copy of a template. Drop it at the end of the test. */
 export async function freshPostgresDatabase(template: string): Promise<FreshDatabase> {
   const { port, version } = await sharedPostgres();
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -72,10 +73,10 @@ async function asAdmin(port: number, work: (sql: postgres.Sql) => Promise<void>)
 }
 
 /**
- * A data folder of one's own for the embedded database, already migrated: a copy (0.1 s) of one that is made once (some
- * 4 s) and kept in `.tap/pglite` until the migrations, the store or a dependency changes.
+ * Creates a data folder of the embedded database for one test. It is a copy (0.1 s) of a migrated template (about 4 s),
+ * which stays in `.tap/pglite` until the migrations, the store, or a dependency changes.
  *
- * @param migrate creates the database in `dataDir`, brings it to the current schema and closes it
+ * @param migrate - creates the database in `dataDir`, migrates it to the current schema, and closes it
  */
 export async function freshPglite(
   migrate: (dataDir: string) => Promise<void>,
@@ -89,9 +90,9 @@ export async function freshPglite(
   return { dataDir, drop: () => fs.rmSync(dataDir, { recursive: true, force: true }) };
 }
 
-/** V8 compiles a module that it has already only once, which halves the start of every further embedded database. */
+/** V8 reuses a module that it has already compiled, which halves the startup of each further embedded database. */
 let pgliteModule: Promise<object> | undefined;
-// Only the types of browsers have it.
+// `WebAssembly` is only in the DOM types.
 const { WebAssembly } = globalThis as unknown as {
   WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 };
@@ -107,7 +108,8 @@ async function templatePglite(migrate: (dataDir: string) => Promise<void>, cache
     contentHash(['drizzle', 'src/database', 'src/store', 'package-lock.json']),
   );
   if (fs.existsSync(template)) return template;
-  // Two test files may both come here: each makes one, the first to finish wins, none is ever seen half made.
+  // Several test files may get here at once. Each creates a template, and the first rename wins. No template is seen
+  // unfinished.
   fs.mkdirSync(cache, { recursive: true });
   const unfinished = path.join(cache, `unfinished-${randomBytes(6).toString('hex')}`);
   await migrate(unfinished);
@@ -121,7 +123,7 @@ async function templatePglite(migrate: (dataDir: string) => Promise<void>, cache
   return template;
 }
 
-/** Templates of other schemas, and what killed runs have left. */
+/** Removes templates of other schemas, and unfinished ones that killed runs left behind. */
 function removeOutdated(cache: string, current: string): void {
   const tenMinutesAgo = Date.now() - 600_000;
   for (const name of fs.readdirSync(cache)) {

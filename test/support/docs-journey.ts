@@ -1,4 +1,4 @@
-/** A walk through the documentation: a page of each kind, in one variant and browser. */
+/** A walk through the documentation, with a page of each kind, in one variant and browser. */
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { proxyTo, startBrowser } from './browser.ts';
@@ -11,12 +11,12 @@ type State = {
   name: string;
   path: string;
   heading: string | RegExp;
-  /** What a reader does there before the state is looked at. */
+  /** The reader's actions before the state is checked. */
   act?: (page: Page) => Promise<void>;
   isMissing?: true;
 };
 
-/** Whether the text of each button is drawn. */
+/** Whether every button in the dialog shows its text or has a label. */
 const areNamed = `[...document.querySelectorAll('[role=dialog] button')]
   .every((one) => one.innerText.trim() || one.ariaLabel)`;
 
@@ -55,13 +55,13 @@ const states: State[] = [
       const operation = page.locator('section[id$="tag/search/search"]').first();
       await operation.getByRole('button', { name: 'Test Request' }).click();
       await page.getByRole('dialog').getByRole('button', { name: /^Send/ }).first().waitFor();
-      // WebKit draws the parts of the dialog one after another.
-      await eventually('Every button of the dialog has its name.', () => page.evaluate<boolean>(areNamed));
+      // WebKit renders the parts of the dialog one after another.
+      await eventually('every button of the dialog has a name', () => page.evaluate<boolean>(areNamed));
     },
   },
 ];
 
-/** Walks through all of them. */
+/** Walks through the documentation, and checks each state. */
 export async function walkThroughDocs(
   t: Test,
   variant: Variant,
@@ -74,14 +74,14 @@ export async function walkThroughDocs(
     context,
     `${HOME}/docs`,
     [variant],
-    // The pages follow the device with CSS alone.
+    // The pages switch the color scheme with CSS only.
     () => 'html[data-theme=auto]',
   );
   page.setDefaultTimeout(120_000);
   t.equal(
     await page.evaluate(`matchMedia('(prefers-color-scheme: dark)').matches`),
     variant.scheme === 'dark',
-    'the device has the color scheme',
+    'the browser uses the color scheme',
   );
 
   for (const { act, heading, isMissing, name, path } of states)
@@ -91,8 +91,8 @@ export async function walkThroughDocs(
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
       await act?.(page);
       await look(t, name);
-      t.same(complaints.splice(0), [], 'the console has nothing to complain about');
+      t.same(complaints.splice(0), [], 'the console shows no errors and no policy violations');
     });
 
-  t.same([...hosts], [HOST], 'no other host was asked');
+  t.same([...hosts], [HOST], 'the pages send no requests to other hosts');
 }

@@ -1,6 +1,6 @@
-/** Values as attackers write them into paths and queries, and cursors that no list made. Reliability test 61. */
+/** Values that attackers put into paths and queries, and forged cursors. Reliability test 61. */
 
-/** As they stand in a URL: decoded once, each is something that some layer below chokes on. */
+/** Values as in a URL. Decoded once, each can break a layer of the service. */
 export const encodedValues = [
   '%00',
   'a%00b',
@@ -18,14 +18,14 @@ export const encodedValues = [
   '..',
   '//',
   '%2f',
-  // Overlong, truncated and impossible UTF-8, and half of a surrogate pair.
+  // Overlong, truncated, and invalid UTF-8, and half of a surrogate pair.
   '%c0%80',
   '%c0%af',
   '%e2%82',
   '%ff',
   '%f5%80%80%80',
   '%ed%a0%80',
-  // No encoding at all.
+  // Invalid percent-encoding, and other special characters.
   '%',
   '%zz',
   '%u0000',
@@ -61,7 +61,7 @@ const instants = [
 
 const encoded = (text: string) => Buffer.from(text, 'latin1').toString('base64url');
 
-/** Positions of the shape of every list, with times that do not exist among them, and what is no position at all. */
+/** Cursors in the format of each list, some with times that do not exist, and strings that are no cursors. */
 export const forgedCursors: readonly string[] = [
   ...instants.flatMap((at) => [
     encoded(`${at}|${id}`),

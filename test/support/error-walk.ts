@@ -1,4 +1,4 @@
-/** Requests that meet every error there is, with canaries in all that a client can send: reliability test 54. */
+/** Reliability test 54: requests that cause every error, with canaries in all input that a client can send. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Client, RequestOptions } from './http.ts';
@@ -6,6 +6,7 @@ import { meteredRequests } from './metered.ts';
 import type { ServiceProcess } from './process.ts';
 import type { Upstream } from './upstream/client.ts';
 
+/** Secrets that the requests contain, and that no log and no error response may contain. */
 export const canaries = {
   password: 'canary-Password-8f3a1c',
   newPassword: 'canary-NewPassword-77be02',
@@ -14,7 +15,8 @@ export const canaries = {
   retry: 'canary-Retry-5b6c7d',
 };
 export const email = 'canary-owner@example.com';
-/** Bytes as they are, and what comes back within a moment. */
+
+/** Sends bytes without changes. Returns the response after at most two seconds. */
 const sendRaw = (port: number, text: string) =>
   new Promise<string>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text));
@@ -26,11 +28,11 @@ const sendRaw = (port: number, text: string) =>
     setTimeout(() => socket.destroy(), 2000).unref();
   });
 
-/** Asks what a walk asks, and remembers every status and code. */
+/** Sends requests, and records the statuses and error codes of the responses. */
 export class Walker {
   readonly codes = new Set<string>();
   readonly statuses = new Set<number>();
-  /** Everything that clients were told of errors. */
+  /** The bodies and headers of all error responses. */
   told = '';
   client: Client;
 
@@ -52,7 +54,7 @@ export class Walker {
 export type Setting = { walker: Walker; service: ServiceProcess; upstream: Upstream };
 type Credentials = { cookie: string; key: string };
 
-/** Every code that needs no broken database. */
+/** Sends requests for every error code, except for those that need a database failure or that `exhaust` causes. */
 export async function walk(
   { service, upstream, walker }: Setting,
   { cookie, key }: Credentials,
@@ -63,7 +65,7 @@ export async function walk(
     { role: 'system', content: prompt },
     { role: 'user', content: prompt },
   ];
-  /** Other fields with a prompt. */
+  /** Other fields that can contain a prompt. */
   const more: Record<string, object> = {
     '/chat': { instructions: prompt },
     '/chat/completions': { messages },
@@ -125,7 +127,7 @@ export async function walk(
   await walker.ask('POST', '/account/password', { body: change, cookie });
   for (let n = 0; n < 12; n += 1) await walker.ask('POST', '/auth/login', { body: wrong });
 
-  // What an upstream does: 502, 503, 504, 400; it repeats the prompt where it can.
+  // Errors of the upstream, which repeat the prompt where possible: 502, 503, 504, 400
   const message = `Cannot answer "${prompt}" for ${prompt}.`;
   const faults = [
     { fault: 'status', status: 400, message, param: 'messages' },
@@ -163,7 +165,7 @@ export async function walk(
   }
   await upstream.configure({});
 
-  // 503 overloaded, and a client that leaves.
+  // 503 overloaded, and a client that disconnects
   const flood = Array.from({ length: 120 }, (_, n) =>
     walker.ask('POST', '/auth/login', { body: { email: `flood-${n}@example.com`, password: wrongPassword } }),
   );
@@ -184,7 +186,12 @@ export async function walk(
   await upstream.configure({});
 }
 
-/** 429 quotaExceeded, 401 of keys that are no more, 429 of keys and minutes. */
+/**
+ * Causes 429 for a spent quota, 401 for revoked and expired keys, and 429 for the limits of keys and of requests per
+ * minute.
+ *
+ * @param full - a key with all scopes
+ */
 export async function exhaust({ walker }: Setting, owner: { cookie: string }, full: string): Promise<void> {
   const { cookie } = owner;
   const { prompt } = canaries;

@@ -1,12 +1,12 @@
-/** Reads server-sent events for tests: whole answers, and streams as they come. */
+/** Reads server-sent events, from whole responses and from open streams. */
 import type { Body, Client } from './http.ts';
 
-/** One event; `data` is parsed where it is JSON. */
+/** One event. `data` is parsed if it is JSON. */
 export type ServerEvent = { event?: string; data: Body };
 
 const parseData = (data: string): Body => (/^[[{]/.test(data) && data !== '[DONE]' ? JSON.parse(data) : data);
 
-/** The event of a block of lines; undefined for comments. */
+/** The event in a block of lines; undefined for comments. */
 function eventOf(block: string): ServerEvent | undefined {
   const lines = block.split('\n');
   const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
@@ -16,7 +16,7 @@ function eventOf(block: string): ServerEvent | undefined {
   return { ...(event !== undefined && { event }), data: parseData(data) };
 }
 
-/** The events of an answer that is whole. Fails where something is left over. */
+/** The events of a whole response. Throws if the last event is incomplete. */
 export function eventsOf(text: string): ServerEvent[] {
   const blocks = text.split('\n\n');
   if (blocks.pop() !== '') throw new Error(`The stream ends within an event: ${text.slice(-200)}`);
@@ -27,13 +27,13 @@ export type OpenStream = {
   response: Response;
   /** The next event, or undefined at the end; comments are skipped. */
   next(): Promise<ServerEvent | undefined>;
-  /** Everything to the end. */
+  /** All remaining events. */
   rest(): Promise<ServerEvent[]>;
-  /** Leaves, as a client does that closes its connection. */
+  /** Disconnects the client. */
   leave(): void;
 };
 
-/** Posts a request and reads its answer as it comes. */
+/** Sends a POST request to `/api/v1` + `path`, and reads the response as a stream of events. */
 export async function openStream(
   client: Client,
   path: string,

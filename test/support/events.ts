@@ -1,10 +1,10 @@
-/** The audit trail as it is stored. */
+/** The stored audit trail. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../../src/database/client.ts';
 
 export type StoredEvent = { type: string; address: string | null; detail: string | null };
 
-/** What the trail says of a key, the oldest first. */
+/** The events of a key, oldest first. */
 export const eventsOfKey = (db: Db, keyId: string): Promise<StoredEvent[]> =>
   rowsOf(
     db,

@@ -1,4 +1,4 @@
-/** Rows for any table, whatever columns it has. */
+/** Inserts rows into any table. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../../src/database/client.ts';
 
@@ -18,7 +18,7 @@ const values: Record<string, string> = {
   'timestamp(3) with time zone': 'now()',
 };
 
-/** Those that are not partitions, with a column of this name if one is given. */
+/** The names of all tables except partitions. With `column`, only those that have a column of this name. */
 export const tablesOf = async (db: Db, column?: string): Promise<string[]> =>
   (
     await rowsOf<{ name: string }>(
@@ -31,7 +31,7 @@ export const tablesOf = async (db: Db, column?: string): Promise<string[]> =>
     )
   ).map(({ name }) => name);
 
-/** The columns that can be written. */
+/** The columns of a table that are not generated. */
 export const columnsOf = (db: Db, table: string): Promise<{ name: string; type: string }[]> =>
   rowsOf(
     db,
@@ -39,7 +39,7 @@ export const columnsOf = (db: Db, table: string): Promise<{ name: string; type: 
         where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
   );
 
-/** Inserts up to `rows` rows, of one account or of as many accounts. */
+/** Inserts up to `rows` rows, all for one account, or each for a random one. */
 export async function fill(db: Db, table: string, rows: number, accountId?: string): Promise<void> {
   const columns = await columnsOf(db, table);
   const value = ({ name, type }: { name: string; type: string }) => {

@@ -1,18 +1,21 @@
-/** Debian's Firefox, driven with WebDriver BiDi. */
+/** Debian's Firefox, controlled through WebDriver BiDi. */
 import { existsSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
-// The newest version that sends no command which Firefox's extended support release does not know.
+// The newest version whose commands Firefox ESR supports.
 import { firefox } from 'playwright-core-bidi';
 import type { Test } from 'tap';
 import { proxyToServer } from './connect-proxy.ts';
 
 const executablePath = '/usr/bin/firefox-esr';
 
-/** Why tests in Firefox are skipped, visibly, on this machine; false where there is one. */
+/** The reason to skip tests that need Firefox, or false if it is installed. */
 export const noFirefox: string | false =
-  !existsSync(executablePath) && `there is no ${executablePath} (on Debian: apt-get install firefox-esr)`;
+  !existsSync(executablePath) &&
+  `${executablePath} is not installed (on Debian: apt-get install firefox-esr)`;
 
-/** Starts a Firefox that finds every https host on the server at `port`, and reads the clipboard without asking. */
+/**
+ * Starts a Firefox that connects every https host to the server at `port`, and reads the clipboard without a prompt.
+ */
 export async function launchFirefox(t: Test, port: number, scheme: 'light' | 'dark'): Promise<Browser> {
   const proxyPort = await proxyToServer(t, port);
   const browser = await firefox.launch({
@@ -27,6 +30,6 @@ export async function launchFirefox(t: Test, port: number, scheme: 'light' | 'da
       'ui.prefersReducedMotion': 1,
     },
   });
-  // The newer version has more methods, which no test uses.
+  // The newer type has more methods, which no test uses.
   return browser as unknown as Browser;
 }

@@ -1,4 +1,6 @@
-/** A reverse proxy in a process of its own: adds the address of whoever calls to `X-Forwarded-For`, as nginx and HAProxy do. */
+/**
+ * A reverse proxy in its own process. It appends the client's address to `X-Forwarded-For`, as nginx and HAProxy do.
+ */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -21,5 +23,5 @@ const server = createServer((incoming, outgoing) => {
   incoming.pipe(forwarded);
 });
 server.listen(0, listenAt, () => process.send?.((server.address() as AddressInfo).port));
-// Whoever started it has ended.
+// The parent process has exited.
 process.once('disconnect', () => process.exit());

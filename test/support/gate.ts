@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-/** Those who come after `hold` wait until `release`. */
+/** A gate for asynchronous code: after `hold()`, calls of `pass()` wait until `release()`. */
 export class Gate {
   #events = new EventTarget();
   #isOpen = true;

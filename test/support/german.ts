@@ -1,4 +1,4 @@
-/** The dashboard in German: each state fits, and nothing that it says is English. */
+/** The dashboard in German: every state fits, and no text is in English. */
 import type { Locator, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { scopes } from '../../schemas/keys.ts';
@@ -10,7 +10,7 @@ import { MODEL } from './upstream/client.ts';
 
 type Texts = { [key: string]: string | Texts };
 
-// Not a literal, because the dashboard is compiled with the types of the DOM, and tests are not.
+// The path is not a literal, because the dashboard is compiled with the DOM types, and tests are not.
 async function textsIn(language: 'en' | 'de'): Promise<Map<string, string>> {
   const file = new URL(`../../src/dashboard/texts/${language}.ts`, import.meta.url).href;
   const { apiErrors, default: texts } = (await import(file)) as { apiErrors: Texts; default: Texts };
@@ -22,7 +22,7 @@ const textsOf = (texts: Texts, above = ''): [string, string][] =>
     typeof text === 'string' ? [[above + name, text]] : textsOf(text, `${above}${name}.`),
   );
 
-/** Without addresses, paths, and file names. Names of values are the same in every language. */
+/** The words of a text, in lower case. Skips addresses, paths, and file names, which are the same in every language. */
 const wordsOf = (text: string): string[] =>
   text
     .replaceAll(/\S+/g, (word) => (/[/@]|\w\.\w/.test(word) ? ' ' : word))
@@ -37,14 +37,14 @@ const months = (language: string, month: 'long' | 'short') =>
   Array.from({ length: 12 }, (_, index) =>
     new Intl.DateTimeFormat(language, { month }).format(new Date(2026, index, 1)),
   );
-/** What `Intl` says. */
+/** Dates and times as `Intl` formats them. */
 const dates = (language: string): string[] => [
   ...[...relative(language, 1), ...relative(language, -1)],
   ...[...months(language, 'long'), ...months(language, 'short')],
 ];
 
 const english = await textsIn('en');
-/** Not those that somebody left in English. */
+/** German texts that differ from the English ones. */
 const translated = [...(await textsIn('de'))].filter(([key, text]) => text !== english.get(key));
 const germanWords = new Set([...translated.map(([, text]) => text), ...dates('de')].flatMap(wordsOf));
 const englishWords = new Set([
@@ -52,14 +52,14 @@ const englishWords = new Set([
   ...['and', 'are', 'for', 'from', 'is', 'it', 'not', 'of', 'or', 'the', 'this', 'to', 'with', 'your'],
 ]);
 
-/** The guides that answer these are English. */
+/** Suggested questions stay in English, because the guides that answer them are in English. */
 const questions = ['createKey', 'quota', 'browser'].map((name) => english.get(`chat.suggestions.${name}`));
 
-/** The same in every language. */
+/** Names that are the same in every language. */
 const scopeNames = new Set<string>(scopes);
 const names = new RegExp(`${MODEL}(-small)?|\\b(Free|Upstreams?)\\b|^English$|^Mozilla/.*`, 'gi');
 
-/** Everything that people read or hear, but for code. */
+/** All text that users read or hear, except code. */
 const readTexts = `(() => {
   const others = 'script, noscript, style, pre, code';
   const found = [document.title];
@@ -80,18 +80,18 @@ const englishOf = async (page: Page): Promise<string[]> =>
       wordsOf(text.replaceAll(names, '')).some((word) => englishWords.has(word)),
   );
 
-/** Looks at a state: it is in order, no label is cut, and none of its texts has an English word. */
+/** Returns a function that checks a state as `look` does, and that no label is cut off and no text is in English. */
 export function germanLook({ atBothSizes, labelsFit, look, page }: Walk) {
   return async (t: Test, name: string, at?: Locator): Promise<void> => {
     await look(t, `german-${name}`, at);
     await labelsFit(t, name);
     await atBothSizes(async (size) =>
-      t.same(await englishOf(page), [], `${name}, ${size}: nothing is English`),
+      t.same(await englishOf(page), [], `${name}, ${size}: no text is in English`),
     );
   };
 }
 
-/** As `startDashboard` does, in German. */
+/** Starts the dashboard in German, as `startDashboard` does. `see` checks a state. */
 export async function startGermanDashboard(
   t: Test,
   path: string,

@@ -1,70 +1,72 @@
-/** What clients saw of every request, compared with what the ledger says. */
+/** Records the outcome of every request as clients saw it, and compares it with the ledger. */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { openDatabase } from '../../src/database/client.ts';
 import { audit } from '../../src/store/ledger-audit.ts';
 import type { Body } from './http.ts';
 
-/** What a client knows of a request. `status` is missing where the connection ended without an answer. */
+/** The outcome of a request for the client. `status` is missing if the connection closed without a response. */
 export type Seen = {
   accountId: string;
-  /** The id in the reply to POST /chat: also the id of its charge. */
+  /** The ID in the response to `POST /chat`, which is also the ID of its charge. */
   id?: string;
   status?: number;
   code?: string;
-  /** Whether a stream came to its end. */
+  /** Whether a stream is complete; undefined for other responses. */
   isWhole?: boolean;
   sentAt: number;
   endedAt: number;
   headers: Headers | undefined;
 };
 
-/** Who sends a request: a key, or the web. With idempotency keys, the ledger admits each request before its work. */
+/** The credential of a request. With idempotency keys, the ledger admits each request before its work starts. */
 export type Caller = {
   accountId: string;
   key?: string;
   cookie?: string;
   sendsIdempotencyKeys?: boolean;
-  /** In place of a new one for each request, for retries. */
+  /** A fixed idempotency key for retries, instead of a new one for each request. */
   idempotencyKey?: string;
 };
 
-/** The same callers, of which every other one sends idempotency keys. */
+/** Each caller twice, without and with idempotency keys. */
 export const alternating = (callers: readonly Caller[]): Caller[] =>
   callers.flatMap((caller) => [caller, { ...caller, sendsIdempotencyKeys: true }]);
 
 export type Verdict = {
-  /** What must not be; empty is as it should be. */
+  /** Violations of the contract; empty if there are none. */
   faults: string[];
-  /** Of those: answers without a charge of their own, and counters past the ceiling. */
+  /** The number of delivered replies without a final charge. */
   lost: number;
+  /** The number of counters above the quota. */
   overspent: number;
   delivered: number;
   refused: number;
   failed: number;
-  /** Charges that are final, and those that were given back. */
+  /** The number of final charges, and of refunded ones. */
   final: number;
   refunded: number;
-  /** On how many days. */
+  /** The number of days with charges. */
   days: number;
 };
 
 const say = { message: 'Hello', store: false };
 
 type Expected = {
-  /** Of each account, day and meter; or what says it of an account. */
+  /** The quota for each account, day, and meter, or a function that returns it for an account. */
   ceiling?: number | ((accountId: string) => number | undefined);
-  /** Whether requests were sent again with the same idempotency key. */
+  /** Whether requests were retried with the same idempotency key. */
   hasRetries?: boolean;
 };
 
-/** A retry is answered with what was delivered before, and says so; or it completes a stream that broke off. */
+/** Whether a reply is the first for its charge: neither a replay, nor an interrupted stream that a retry completes. */
 const isFirst = ({ headers, isWhole }: Seen) => isWhole !== false && !headers?.has('idempotency-replayed');
 
+/** The outcomes of all requests of a test. */
 export class History {
   readonly seen: Seen[] = [];
 
-  /** Sends POST /chat and records how it ended, which is without an answer after `timeoutMs`. Never throws. */
+  /** Sends `POST /chat`, and records its outcome. After `timeoutMs`, it counts as unanswered. Never throws. */
   async chat(origin: string, caller: Caller, body: object = say, timeoutMs = 30_000): Promise<Seen> {
     const sentAt = performance.now();
     const { accountId, cookie, key, sendsIdempotencyKeys = false } = caller;
@@ -92,7 +94,7 @@ export class History {
       if (response.status === 200) seen.id = answer.id;
       else seen.code = answer.error.code;
     } catch {
-      // Whatever came before the connection ended is not an answer, unless it was a stream.
+      // A response that is cut off does not count as an answer, unless it is a stream.
     } finally {
       seen.endedAt = performance.now();
       this.seen.push(seen);
@@ -100,9 +102,9 @@ export class History {
     return seen;
   }
 
-  /** A stream counts as delivered from its first byte, whatever becomes of it. */
+  /** Reads a stream, which counts as delivered from its first byte on. */
   async #follow(response: Response, seen: Seen): Promise<void> {
-    // Stays so if the connection breaks off, which throws.
+    // Stays false if the connection is lost, which throws.
     seen.isWhole = false;
     let text = '';
     for await (const chunk of response.body ?? []) {
@@ -114,9 +116,10 @@ export class History {
     seen.isWhole = text.includes('event: done');
   }
 
+  /** The requests with a 200. */
   delivered = () => this.seen.filter(({ status }) => status === 200);
 
-  /** Codes and statuses, with how often each was seen. */
+  /** The number of requests by error code, or by status if there is no code. */
   summary(): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { code, status } of this.seen) {
@@ -127,7 +130,7 @@ export class History {
   }
 
   /**
-   * Compares with the ledger, of the accounts that sent something. Everything must have ended, and been swept.
+   * Compares the outcomes with the ledger. All requests must have ended, and the ledger must have swept open charges.
    */
   async check(databaseUrl: string, { ceiling, hasRetries = false }: Expected = {}): Promise<Verdict> {
     const faults: string[] = [];
@@ -146,18 +149,18 @@ export class History {
     for (const charge of charges) byId.set(charge.id, [...(byId.get(charge.id) ?? []), charge]);
     for (const [id, rows] of byId) {
       if (rows.length > 1) faults.push(`${id} was charged ${rows.length} times`);
-      if (rows.some(({ state }) => state === 'admitted')) faults.push(`${id} is open`);
+      if (rows.some(({ state }) => state === 'admitted')) faults.push(`${id} is still open`);
     }
     const delivered = this.delivered();
     let lost = 0;
     for (const { accountId, id } of delivered) {
       const [charge] = byId.get(String(id)) ?? [];
       if (charge?.state !== 'final') lost += 1;
-      if (charge?.state !== 'final') faults.push(`${id} was delivered, its charge is ${charge?.state}`);
+      if (charge?.state !== 'final') faults.push(`${id} was delivered, but its charge is ${charge?.state}`);
       else if (charge.account_id !== accountId) faults.push(`${id} was charged to another account`);
     }
     const first = hasRetries ? delivered.filter(isFirst) : delivered;
-    if (new Set(first.map(({ id }) => id)).size < first.length) faults.push('An id was delivered twice');
+    if (new Set(first.map(({ id }) => id)).size < first.length) faults.push('An ID was delivered twice');
     let overspent = 0;
     for (const { account_id, day, meter, used } of counters) {
       const most = typeof ceiling === 'function' ? ceiling(account_id) : ceiling;
@@ -171,7 +174,7 @@ export class History {
     const { differences } = await audit(database.db);
     await database.close();
     for (const difference of differences)
-      faults.push(`The counter is not what was charged: ${JSON.stringify(difference)}`);
+      faults.push(`A counter differs from its charges: ${JSON.stringify(difference)}`);
     return {
       faults,
       lost,
@@ -186,7 +189,7 @@ export class History {
   }
 }
 
-/** Sends as long as it is told to, so many at a time, from callers and to origins in turn. */
+/** Sends chats from several workers until `until` returns true, rotating through callers and origins. */
 export async function load(
   history: History,
   { callers, concurrency, origins, streams = false, until }: LoadOptions,
@@ -200,7 +203,7 @@ export async function load(
         callers[(sent * 7) % callers.length] as Caller,
         { message: 'Hello', store: false, ...(streams && sent % 2 === 0 && { stream: true }) },
       );
-      // A replica that is away refuses at once.
+      // Wait, because a replica that is down rejects requests immediately.
       if (seen.status === undefined || seen.status === 503) await new Promise((go) => setTimeout(go, 20));
     }
   };
@@ -213,5 +216,6 @@ export type LoadOptions = {
   concurrency: number;
   /** Whether every other request is a stream. */
   streams?: boolean;
+  /** Returns true when the load should stop. */
   until: () => boolean;
 };

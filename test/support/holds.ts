@@ -1,19 +1,21 @@
-/** How long requests hold the event loop of a service, counted in CPU, which a busy machine does not change. */
+/** Measures how long requests block the event loop of a service, in CPU time, which other load does not distort. */
 import fs from 'node:fs';
 import type { Test } from 'tap';
 import { startProcess } from './process.ts';
 import { freshDatabase, plansFile } from './service.ts';
 
 /**
- * The C library keeps freed memory, and asks for large pages: what a new page costs, on some machines twenty times as much as on
- * others, is the machine's, not the service's.
+ * Makes the C library keep freed memory and use large pages. A new page takes twenty times as long on some machines as
+ * on others, so page faults would distort the measurement.
  */
 const FEW_PAGES = {
   GLIBC_TUNABLES:
     'glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=4294967296',
 };
 
-/** Sends a body, and reads the whole answer. Prints errors, which say what the status alone does not. */
+/**
+ * Sends a body, and reads the whole response. Prints the body of a 5xx, because the status alone does not explain it.
+ */
 export async function post(
   origin: string,
   path: string,
@@ -32,8 +34,11 @@ export async function post(
 }
 
 /**
- * A service in a process of its own that writes down what holds its event loop, and a key for it. What new pages cost more than on
- * other machines is left out.
+ * Starts a service in its own process that records how long each turn blocks its event loop, without the extra time for
+ * new pages on slow machines. Also creates an account and a key.
+ *
+ * @param holds - the file to record the turns in
+ * @returns the process, and headers with the key
  */
 export async function startMeasured(t: Test, env: Record<string, string>, holds: string) {
   const database = await freshDatabase('postgres');
@@ -60,7 +65,11 @@ export async function startMeasured(t: Test, env: Record<string, string>, holds:
   return { ...service, headers: { authorization: `Bearer ${key}` } };
 }
 
-/** Returns what the work returned, and the longest turn of the event loop meanwhile, in milliseconds. */
+/**
+ * Runs `work` while a service from `startMeasured` records to the file `holds`.
+ *
+ * @returns the result of `work`, and the longest turn of the event loop in the meantime, in milliseconds of CPU time
+ */
 export async function longestHold<T>(holds: string, work: () => Promise<T>): Promise<[T, number]> {
   fs.writeFileSync(holds, '');
   const done = await work();

@@ -1,4 +1,4 @@
-/** A client that knows the contract: every answer of JSON or of events must be documented and fit its schema. */
+/** A client that checks the contract: every response to an operation must match the OpenAPI document. */
 import assert from 'node:assert/strict';
 import { scopes } from '../../schemas/keys.ts';
 import { eventsOf } from './event-reader.ts';
@@ -8,14 +8,18 @@ export type { Answer, Body, OpenApi } from './response-checker.ts';
 
 export type RequestOptions = {
   body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** The body to send unchanged, in place of `body`. */
   raw?: string | Uint8Array;
   headers?: Record<string, string>;
   key?: string;
   cookie?: string;
 };
 
-/** The `name=value` of the cookies that an answer sets, as a browser sends them back; of those with a name only, where it is given. */
+/**
+ * The `Cookie` header with which a browser would return the cookies that a response sets.
+ *
+ * @param name - include only cookies with this name
+ */
 export const cookiesOf = ({ headers }: { headers: Headers }, name = ''): string =>
   headers
     .getSetCookie()
@@ -23,10 +27,10 @@ export const cookiesOf = ({ headers }: { headers: Headers }, name = ''): string 
     .filter((cookie) => cookie.startsWith(name === '' ? '' : `${name}=`))
     .join('; ');
 
-/** A service that hangs is a failure of the test, not of the run. */
+/** The timeout of a request, so that a hanging service fails the test instead of blocking the run. */
 const PATIENCE_MS = 60_000;
 
-/** Clients of a document share one: to compile its schemas takes longer than most requests. */
+/** One checker for each document, because compiling the schemas takes longer than most requests. */
 const checkers = new WeakMap<OpenApi, ReturnType<typeof responseChecker>>();
 
 function checkerOf(document: OpenApi): ReturnType<typeof responseChecker> {
@@ -45,7 +49,11 @@ export class Client {
     this.#check = checkerOf(document);
   }
 
-  /** Sends a request and checks the answer against the document. Paths without a leading `/api` are under `/api/v1`. */
+  /**
+   * Sends a request, and checks the response against the document.
+   *
+   * @param path - a path under `/api/v1`; with a leading `//`, a path from the root
+   */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const { body, cookie, headers = {}, key, raw } = options;
     const url = path.startsWith('//') ? path.slice(1) : `/api/v1${path}`;
@@ -84,7 +92,7 @@ export class Client {
     this.request('PATCH', path, { ...options, body });
   delete = (path: string, options?: RequestOptions) => this.request('DELETE', path, options);
 
-  /** Signs a new account up. Returns its cookie and address. */
+  /** Signs up a new account. Returns its email address, password, session cookie, and ID. */
   async signUp(
     email = `user-${crypto.randomUUID()}@example.com`,
     password = 'correct horse battery',
@@ -95,7 +103,7 @@ export class Client {
     return { email, password, cookie, accountId: answer.body.id };
   }
 
-  /** Creates a key of an account; all scopes unless told otherwise. */
+  /** Creates a key of an account. It has all scopes, unless `fields` says otherwise. */
   async createKey(
     owner: { cookie: string },
     fields: Json = {},

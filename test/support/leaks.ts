@@ -1,8 +1,8 @@
-/** Looks for secrets where they must not be: in what a process wrote, and in everything that a database holds. */
+/** Searches for leaked secrets in the output of a process and in all data of a database. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../../src/database/client.ts';
 
-/** The forms in which a text can be found again: as it is, escaped, encoded, and as bytes. */
+/** The forms in which a secret could appear: as is, escaped, URL-encoded, in hex, and in base64. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [
@@ -10,13 +10,13 @@ function formsOf(secret: string): string[] {
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(secret),
     bytes.toString('hex'),
-    // Without the last group, which depends on what follows.
+    // Without the last group, which depends on the following bytes.
     bytes.toString('base64').slice(0, -4),
     bytes.toString('base64url').slice(0, -4),
   ];
 }
 
-/** Names of the secrets that a text holds, in whatever form and case. */
+/** Returns the names of the secrets that a text contains, in any form, ignoring case. */
 export function secretsIn(text: string, secrets: Record<string, string>): string[] {
   const searched = text.toLowerCase();
   return Object.entries(secrets)
@@ -24,7 +24,7 @@ export function secretsIn(text: string, secrets: Record<string, string>): string
     .map(([name]) => name);
 }
 
-/** Every row of every table, by `table.column`. */
+/** Returns the values of every column of every table, as text, by `table.column`. */
 export async function dump(db: Db): Promise<Record<string, string>> {
   const columns = await rowsOf<{ table: string; column: string }>(
     db,

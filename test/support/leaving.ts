@@ -1,7 +1,11 @@
-/** Clients that leave before their answer comes. */
+/** Clients that disconnect before the response arrives. */
 import type { TestService } from './service.ts';
 
-/** A request whose client can leave. Its status is undefined if the client left first. */
+/**
+ * Sends a POST request whose client can disconnect.
+ *
+ * @returns `leave` to disconnect, and a promise of the status, which is undefined if there was no response
+ */
 export function leavable({ client }: TestService, path: string, body: unknown, key: string) {
   const controller = new AbortController();
   const status = fetch(`${client.origin}/api/v1${path}`, {

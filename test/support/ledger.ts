@@ -1,4 +1,4 @@
-/** The ledger by itself, on a Postgres that faults can be put in front of. */
+/** The ledger without the service, on a Postgres behind a proxy that can inject faults. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -25,9 +25,10 @@ const plan = {
 };
 const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
 
-/** Nobody reads it. */
+/** A log that discards everything. */
 export const silentLog: OutageLog = { error: () => {}, info: () => {} };
 
+/** The result of a successful request, and an error, for settling charges. */
 export const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
 export const failure = { code: 'upstreamError', statusCode: 502 };
 
@@ -40,14 +41,18 @@ export const isWaitedFor = async (transaction: Db): Promise<boolean> =>
     )
   ).length > 0;
 
-/** What the ledger's statements are told, for a process of the test's own. */
+/** The rules that the ledger's statements take, with a quota of 10 chats. `holder` is the ID of a process. */
 export const rules = (holder: string): AdmissionRules => ({
   ceilings: { small: limits },
   standard: 'small',
   holder,
 });
 
-/** A database that is reached through a proxy as `database`, and directly by `db`; with an account. */
+/**
+ * Creates a database with an account. `database` connects to it through `proxy`, and `db` connects directly.
+ *
+ * @returns the connections, a charge of one image for the account, and functions that read the account's ledger
+ */
 export async function start(t: Test) {
   const { drop, env } = await freshDatabase('postgres');
   const url = new URL(String(env.DATABASE_URL));
@@ -91,7 +96,7 @@ export async function start(t: Test) {
   return { account, charge, database, db, direct, newAccount, proxy, row, states, used };
 }
 
-/** A process's ledger, until the test ends. */
+/** Starts a ledger as a process does. It stops when the test ends. */
 export async function startLedger(t: Test, database: Database, log = silentLog): Promise<Ledger> {
   const ledger = newLedger(database, log);
   await ledger.start();
@@ -99,17 +104,20 @@ export async function startLedger(t: Test, database: Database, log = silentLog):
   return ledger;
 }
 
-/** The ledger of a process that does nothing by the clock: it renews no lease unless it is made to. */
+/** Creates a ledger without timers: it renews its lease only when the test calls for it. */
 export const newLedger = (database: Database, log = silentLog): Ledger => new Ledger(database, plans, log);
 
-/** Far from a ceiling, only requests with an idempotency key are in the ledger before their work is done. */
+/**
+ * Admits a charge in the ledger, with an idempotency key: far from a quota, the ledger records other charges only after
+ * their work.
+ */
 export async function admitInLedger(ledger: Ledger, charge: Charge): Promise<Admission> {
   const admission = await ledger.admit({ ...charge, retry: { key: randomUUID(), fingerprint: 'f' } });
-  if ('answer' in admission) throw new Error('It is answered already.');
+  if ('answer' in admission) throw new Error('The ledger returned a stored response.');
   return admission;
 }
 
-/** Waits until it is so; fails the test after `withinMs`. */
+/** Waits until `isSo` returns true, then passes with the message `what`. Fails the test after `withinMs`. */
 export async function until(t: Test, what: string, withinMs: number, isSo: () => Promise<boolean>) {
   const from = performance.now();
   while (!(await isSo())) {

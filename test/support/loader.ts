@@ -1,15 +1,17 @@
 import { fileURLToPath } from 'node:url';
 
-/** Has a Node process run TypeScript sources. */
+/** The option with which Node.js runs TypeScript sources. */
 export const typescriptLoader = `--import=${new URL('./typescript.mjs', import.meta.url)}`;
 
-/** What processes run, as in production: loading the sources one by one would take three times as long. */
+/** The path of a built program, as in production. Loading the sources would take three times as long. */
 export const builtProgram = (name: 'main' | `commands/${string}`): string =>
   fileURLToPath(new URL(`../../dist/src/${name}.js`, import.meta.url));
 
 /**
- * What to spawn for a Node process that does not report to tap, which would make its start a third slower. The shell
- * replaces itself, so the process id is Node's.
+ * The command for a Node.js process that does not report to tap, which would slow its start by a third. The shell uses
+ * exec, so the process ID is that of Node.js.
+ *
+ * @returns the program and its arguments, for `spawn`
  */
 export const nodeWithoutTap = (...args: string[]): [string, string[]] => [
   '/bin/sh',

@@ -1,9 +1,10 @@
-// Loaded before the service's own code (`--import`): writes down the turns of the event loop that held it long.
+// Loaded before the service's code with `--import`. Records the CPU time of long turns of the event loop in
+// LOOP_HOLDS_FILE.
 import fs from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { extraPageMs, mainThreadCpuMs, mainThreadFaults } from './thread-cpu.ts';
 
-/** Shorter ones are of no interest. */
+/** Shorter turns are not recorded. */
 const LEAST_MS = 5;
 
 const file = process.env.LOOP_HOLDS_FILE;
@@ -11,12 +12,12 @@ const spent = () => ({ cpuMs: mainThreadCpuMs(process.pid), faults: mainThreadFa
 let pageMs = extraPageMs() ?? 0;
 let before = spent();
 
-/** A turn is what the loop does between two immediates: timers, and whatever arrived. */
+/** Runs once per turn of the event loop, and measures the time since the previous call. */
 function turn() {
   const now = spent();
   const cpuMs = now.cpuMs - before.cpuMs;
   if (file !== undefined && cpuMs >= LEAST_MS) {
-    // What the machine charges for memory is not the service's, and changes with its load: the higher of before and after counts.
+    // Subtract the machine's extra cost of new pages. It changes with the load, so use the higher of before and after.
     const pageMsNow = extraPageMs() ?? pageMs;
     const charged = (now.faults - before.faults) * Math.max(pageMs, pageMsNow);
     fs.appendFileSync(file, `${(cpuMs - charged).toFixed(1)}\n`);
@@ -26,5 +27,5 @@ function turn() {
   setImmediate(turn);
 }
 
-// Workers inherit what is loaded before the code.
+// Worker threads inherit `--import`.
 if (isMainThread) turn();

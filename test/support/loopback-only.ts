@@ -1,4 +1,4 @@
-/** Keeps the packages of others from the network and from the user's home: what they need is on this machine. */
+/** Keeps third-party packages away from the network and the user's home folder. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -13,7 +13,7 @@ const isLoopback = ({ host = 'localhost', path: socket }: Options): boolean =>
   host === '::1' ||
   (net.isIPv4(host) && host.startsWith('127.'));
 
-/** As `connect` is called by users of sockets, and by Node's own modules with a list of normalized arguments. */
+/** The options of a `connect` call. Node.js modules pass a list of normalized arguments. */
 function optionsOf([first, second]: unknown[]): Options {
   if (Array.isArray(first)) return optionsOf(first);
   if (typeof first === 'object' && first !== null) return first as Options;
@@ -22,9 +22,9 @@ function optionsOf([first, second]: unknown[]): Options {
 }
 
 /**
- * Until the test ends, connections to other machines fail, and the home of the user is an empty folder.
+ * Until the test ends, connections to other machines fail, and `HOME` is an empty folder.
  *
- * @returns the hosts that something tried to reach
+ * @returns a list that collects the hosts of the connections that failed
  */
 export function onlyLoopback(t: Test): string[] {
   const tried: string[] = [];
@@ -34,7 +34,7 @@ export function onlyLoopback(t: Test): string[] {
     const options = optionsOf(args);
     if (isLoopback(options)) return Reflect.apply(connect, this, args);
     tried.push(String(options.host));
-    return this.destroy(new Error(`Tests do not connect to ${options.host}.`));
+    return this.destroy(new Error(`Tests must not connect to ${options.host}.`));
   } as typeof connect;
   const home = mkdtempSync(path.join(os.tmpdir(), 'parley-home-'));
   process.env.HOME = home;

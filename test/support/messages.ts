@@ -1,8 +1,9 @@
-/** Requests of the Messages API, for tests. */
+/** Requests of the Messages API. */
 
+/** A user message. */
 export const user = (content: unknown) => ({ role: 'user', content });
 
-/** A request; `fields` replace its fields. */
+/** A request body. `fields` override its fields. */
 export const askMessage = (fields: object = {}) => ({
   model: 'parley-builtin',
   max_tokens: 1000,

@@ -1,4 +1,4 @@
-/** The metered operations, in one table: tests of what all of them promise run over it. */
+/** The table of metered operations, for tests that cover all of them. */
 import { readFileSync } from 'node:fs';
 import type { Meter } from '../../schemas/plans.ts';
 import { chatSurface, surfaces } from './surfaces.ts';
@@ -6,14 +6,15 @@ import { chatSurface, surfaces } from './surfaces.ts';
 export type Metered = {
   path: string;
   meter: Meter;
-  /** What `body` is charged. */
+  /** The units that a request with `body` is charged. */
   units: number;
-  /** Whether it takes `stream`. */
+  /** Whether the operation supports `stream`. */
   streams: boolean;
-  /** A request that asks `text`. */
+  /** A request body with `text` as its prompt, query, or input. */
   body(text: string, fields?: { stream: boolean }): Record<string, unknown>;
 };
 
+/** Every metered operation. */
 export const metered: readonly Metered[] = [
   ...[chatSurface, ...surfaces].map(
     ({ body, path }): Metered => ({ path, meter: 'chat', units: 1, streams: true, body }),
@@ -29,7 +30,7 @@ export const metered: readonly Metered[] = [
   },
 ];
 
-/** A request to each, and a streamed one where there are streams. */
+/** A request to each operation, and a streamed one if the operation supports streams. */
 export const meteredRequests = (text: string) =>
   metered.flatMap(({ body, streams, ...operation }) => [
     { ...operation, isStream: false, body: body(text) },
@@ -43,7 +44,7 @@ type Documented = {
   >;
 };
 
-/** Of `openapi.json`, by their endpoints, such as `POST /api/v1/chat`. */
+/** The metered operations in `openapi.json`, by endpoint, such as `POST /api/v1/chat`. */
 export function documentedAsMetered(): Map<string, Pick<Metered, 'meter' | 'streams'>> {
   const file = new URL('../../openapi.json', import.meta.url);
   const { paths } = JSON.parse(readFileSync(file, 'utf8')) as Documented;

@@ -1,4 +1,4 @@
-/** Random answers of models, and what clients of each API read in them. */
+/** Random replies of models, and what clients of each API read in the responses. */
 import fc from 'fast-check';
 import {
   detailOf,
@@ -19,8 +19,9 @@ import {
 import type { ServerEvent } from './event-reader.ts';
 import type { Body } from './http.ts';
 
-/** What a model answers: each part may be missing, but not all. */
+/** A reply of a model. The text or the calls may be missing, but not both. */
 export type Answer = { thoughts: Thought[]; text: string; calls: Call[]; finish: 'stop' | 'length' };
+/** Random replies. */
 export const answer: fc.Arbitrary<Answer> = fc
   .record({
     thoughts,
@@ -30,6 +31,7 @@ export const answer: fc.Arbitrary<Answer> = fc
   })
   .filter(({ calls, text }) => text !== '' || calls.length > 0);
 
+/** The usage of every reply. */
 export const tokens = { inputTokens: 5, outputTokens: 7 };
 const finishOf = ({ calls, finish }: Answer) =>
   finish === 'stop' && calls.length > 0 ? 'tool_calls' : finish;
@@ -40,6 +42,7 @@ const toolCall = ({ args, id, name }: Call, index: number) => ({
   function: { name, arguments: JSON.stringify(args) },
 });
 
+/** The reply as a chat completion. */
 export const completionOf = (given: Answer): CompletionResult => ({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -63,7 +66,12 @@ export const completionOf = (given: Answer): CompletionResult => ({
   usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
 });
 
-/** The same answer in pieces. `interleaved` tool calls arrive in turns. */
+/**
+ * The reply as chunks of a stream.
+ *
+ * @param size - the number of characters in a piece
+ * @param isInterleaved - whether the chunks of the tool calls alternate
+ */
 export function chunksOf(given: Answer, size: number, isInterleaved: boolean): CompletionChunk[] {
   const chunk = (delta: object, finish: string | null = null) =>
     ({
@@ -98,7 +106,7 @@ export function chunksOf(given: Answer, size: number, isInterleaved: boolean): C
 const sealIn = (written: string | undefined, own: string, kind: Seal['kind']): Seal | undefined =>
   written === undefined || written === 'parley' ? undefined : readSeal(written, own, kind);
 
-/** What a client of the Responses API reads in a response. */
+/** The parts of a reply that a client of the Responses API reads in a response. */
 export const fromResponse = ({ output, status }: Body) => ({
   thoughts: output.flatMap((item: Body) =>
     item.type === 'reasoning'
@@ -112,7 +120,7 @@ export const fromResponse = ({ output, status }: Body) => ({
   isCut: status === 'incomplete',
 });
 
-/** What a client of the Messages API reads in a message. */
+/** The parts of a reply that a client of the Messages API reads in a message. */
 export const fromMessage = ({ content, stop_reason: reason }: Body) => ({
   thoughts: content.flatMap((block: Body) => {
     if (block.type === 'thinking')
@@ -126,7 +134,7 @@ export const fromMessage = ({ content, stop_reason: reason }: Body) => ({
   isCut: reason === 'max_tokens',
 });
 
-/** A message put together from its events, as Anthropic's clients do it. */
+/** Assembles a message from its events, as Anthropic's clients do. Throws if the order of the events is wrong. */
 export function assembled(events: readonly ServerEvent[]): Body {
   let message: Body;
   let open: number | undefined;
@@ -158,7 +166,7 @@ export function assembled(events: readonly ServerEvent[]): Body {
   return message;
 }
 
-/** What every client reads. */
+/** The parts that every client should read in a reply. */
 export const read = ({ calls, finish, text, thoughts: given }: Answer) => ({
   thoughts: given.map((thought) => [thought.text, thought.seal]),
   text,

@@ -5,19 +5,23 @@ import { cookieOf } from './dashboard.ts';
 import type { Client, Owner } from './http.ts';
 import type { TestService } from './service.ts';
 
-/** As of every account of these tests. */
+/** The password of every account in these tests. */
 export const password = 'correct horse battery';
 const MOST_OPERATORS = 5000;
 
 const addressOf = (number: number) => `operator-${number}@example.com`;
 
+/** The environment of a service with operators. */
 export const operatorEnv = {
   OPERATORS: Array.from({ length: MOST_OPERATORS }, (_, number) => addressOf(number)).join(','),
 };
 
 const made = new WeakMap<object, number>();
 
-/** Creates an operator's account on the command line, as nobody can sign up with its address, and signs in. */
+/**
+ * Signs in as a new operator. The command line creates the account, because nobody can sign up with an operator's
+ * address.
+ */
 export async function signInOperator({
   app,
   client,
@@ -39,6 +43,7 @@ export async function signInOperator({
   };
 }
 
+/** Signs in to an account. Returns it with the new session's cookie. */
 export async function signInWith(client: Client, email: string, secret: string): Promise<Owner> {
   const answer = await client.post('/auth/login', { email, password: secret });
   assert.equal(answer.status, 200, answer.text);

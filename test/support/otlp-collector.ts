@@ -1,4 +1,4 @@
-/** A collector of spans: takes OTLP over HTTP, and reads the protobuf messages of opentelemetry-proto 1.x. */
+/** A collector that receives spans with OTLP over HTTP, as protobuf messages of opentelemetry-proto 1.x. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,7 +23,7 @@ export type CollectedSpan = {
 
 type Field = { number: number; bytes: Buffer; integer: bigint };
 
-/** The fields of a message: length-delimited, of 64 or 32 bits, or variable integers. */
+/** Decodes the fields of a message: length-delimited, 64-bit, 32-bit, or varint. */
 function fieldsOf(bytes: Buffer): Field[] {
   const fields: Field[] = [];
   let at = 0;
@@ -104,8 +104,12 @@ const spansOf = (body: Buffer): CollectedSpan[] =>
     );
   });
 
+/**
+ * What the collector has received: the spans, the raw bodies, and for each request its method, path, and content type.
+ */
 export type Collector = { url: string; spans: CollectedSpan[]; bodies: Buffer[]; paths: string[] };
 
+/** Starts a collector, which stops when the test ends. */
 export async function startCollector(t: Test): Promise<Collector> {
   const collector: Collector = { url: '', spans: [], bodies: [], paths: [] };
   const server = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** A real PgBouncer, Debian's, in transaction mode. */
+/** Debian's PgBouncer in transaction mode. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -10,7 +10,7 @@ import { freePort, isInstalled } from './programs.ts';
 import { currentRun } from './run-folder.ts';
 import { eventually } from './upstream/engine.ts';
 
-/** Whether this machine has a `pgbouncer`; without it, tests of it are skipped, visibly. */
+/** Whether `pgbouncer` is installed. Without it, its tests are skipped. */
 export const hasPgbouncer = (): boolean => isInstalled('pgbouncer');
 
 const answers = (port: number) =>
@@ -20,10 +20,10 @@ const answers = (port: number) =>
   });
 
 /**
- * Starts a pooler in front of a server; it is killed when the test ends.
+ * Starts a PgBouncer in front of a database. It is killed when the test ends.
  *
- * @param databaseUrl - where it leads
- * @returns the URL by way of the pooler
+ * @param databaseUrl - the URL of the database
+ * @returns the URL of the database through PgBouncer
  */
 export async function startPgbouncer(t: Test, databaseUrl: string): Promise<string> {
   const target = new URL(databaseUrl);
@@ -36,11 +36,11 @@ export async function startPgbouncer(t: Test, databaseUrl: string): Promise<stri
     `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction`,
     'default_pool_size = 20\nmax_client_conn = 500\nignore_startup_parameters = extra_float_digits',
   ];
-  // With `auth_type = any` every client is the user that the target's entry names.
+  // With `auth_type = any`, every client connects as the user in the database's entry.
   settings[1] += ` user=${target.username}`;
   const file = path.join(folder, 'pgbouncer.ini');
   fs.writeFileSync(file, `${settings.join('\n')}\n`);
-  // It does not run as root.
+  // PgBouncer refuses to run as root.
   const user = serverUser();
   if (user) for (const one of [folder, file]) fs.chownSync(one, user.uid, user.gid);
   const output = fs.openSync(path.join(folder, 'log'), 'a');
@@ -51,8 +51,8 @@ export async function startPgbouncer(t: Test, databaseUrl: string): Promise<stri
     pooler.kill('SIGKILL');
     await once(pooler, 'exit');
   });
-  // A test file that breaks off tears nothing down.
+  // If the test file crashes, no teardown runs.
   process.once('exit', () => pooler.kill('SIGKILL'));
-  await eventually('PgBouncer answers', () => answers(port));
+  await eventually('PgBouncer accepts connections', () => answers(port));
   return `postgres://${target.username}@127.0.0.1:${port}${target.pathname}`;
 }

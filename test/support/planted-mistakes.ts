@@ -1,10 +1,12 @@
-/** A file for `UPSTREAMS_FILE` with mistakes of many kinds, and the sentence about each. */
+/** Content for `UPSTREAMS_FILE` with many kinds of mistakes, and the sentence that reports each. */
 
+/** A secret in the content that no sentence may quote. */
 export const SECRET = 'sk-secret-0123456789';
 
 const upstream = { name: 'a', kind: 'openai', url: 'http://localhost:9/v1' };
 const model = { name: 'm', targets: [{ upstream: 'a' }] };
 
+/** `sentences` are the beginnings of the messages for `content` with the environment `env`. */
 export const planted = {
   content: {
     upstreams: [

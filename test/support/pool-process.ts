@@ -1,18 +1,18 @@
 /**
- * Runs the test files that the pool sends, one after another: loading the service takes longer than most tests.
- * Each file becomes a subtest of tap's root, and what the file calls on the root goes to that subtest.
+ * Runs the test files that the pool sends, one after another, because loading the service takes longer than most tests.
+ * Each file becomes a subtest of tap's root, and its calls on the root apply to that subtest.
  */
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import root, { type Test } from 'tap';
 import { calledOnRoot } from './root-methods.ts';
 
-/** What the pool sends: the next file, or nothing more. */
+/** A message from the pool: the next file to run, or the end. */
 export type Order = { file: string; timeoutMs: number } | 'end';
 
 type Method = (...args: unknown[]) => unknown;
 
-// Each file has a limit of its own.
+// Each file has its own timeout.
 root.setTimeout(0);
 const runFile = root.test.bind(root);
 let current: Test | undefined;
@@ -23,14 +23,14 @@ for (const name of calledOnRoot) {
 }
 
 async function nextOrder(): Promise<Order> {
-  // tap lets the process exit while it waits for a message.
+  // Otherwise tap lets the process exit while it waits for a message.
   process.channel?.ref();
   process.send?.('next');
   const [order] = (await once(process, 'message')) as [Order];
   return order;
 }
 
-// The pool is gone.
+// The pool process has exited.
 const exit = () => process.exit(1);
 process.once('disconnect', exit);
 for (let order = await nextOrder(); order !== 'end'; order = await nextOrder()) {

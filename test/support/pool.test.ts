@@ -8,12 +8,12 @@ import { calledOnRoot } from './root-methods.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs files with these contents. Returns what is printed, but for the times. */
+/** Runs test files with these contents. Returns the printed lines without the times. */
 async function run(
   contents: Record<string, string>,
   { needs = () => 'nothing', processes = 1 }: Partial<Pick<PoolOptions, 'needs' | 'processes'>> = {},
 ): Promise<string[]> {
-  // Below the project, so that the files find tap.
+  // Inside the project, so that the files can import tap.
   mkdirSync(path.join(root, '.tap'), { recursive: true });
   const folder = mkdtempSync(path.join(root, '.tap/pool-'));
   try {
@@ -37,19 +37,22 @@ async function run(
   }
 }
 
-/** Passes if the file is the `count`-th in its process. */
+/** The content of a file that passes if it is the `count`-th in its process. */
 const isNumber = (count: number) =>
   `t.test('count', async (t) => { globalThis.count = (globalThis.count ?? 0) + 1; t.equal(globalThis.count, ${count}); });`;
 
-t.test('files share a process, in their order; one that needs a process of its own does not', async (t) => {
-  const files = { 'a.mjs': isNumber(1), 'b.mjs': isNumber(1), 'c.mjs': isNumber(2) };
-  const lines = await run(files, { needs: (name) => (name === 'b.mjs' ? 'process' : 'nothing') });
-  t.match(lines, ['✓ a.mjs: 1 passed', '✓ c.mjs: 1 passed', '✓ b.mjs: 1 passed']);
-  t.equal(lines.at(-1), '3 passed, 0 failed');
-});
+t.test(
+  'files share a process and run in order, and a file that needs its own process gets one',
+  async (t) => {
+    const files = { 'a.mjs': isNumber(1), 'b.mjs': isNumber(1), 'c.mjs': isNumber(2) };
+    const lines = await run(files, { needs: (name) => (name === 'b.mjs' ? 'process' : 'nothing') });
+    t.match(lines, ['✓ a.mjs: 1 passed', '✓ c.mjs: 1 passed', '✓ b.mjs: 1 passed']);
+    t.equal(lines.at(-1), '3 passed, 0 failed');
+  },
+);
 
-t.test('a file that needs the machine runs last, and nothing beside it', async (t) => {
-  // Each writes when it begins and ends; those that may run side by side wait for each other.
+t.test('files that need the machine run last, one at a time', async (t) => {
+  // Each file logs its start and end. Files that may run concurrently wait for each other.
   const log = path.join(t.testdir(), 'log');
   const script = (name: string, waitsFor: string) => `
     import fs from 'node:fs';
@@ -74,21 +77,18 @@ t.test('a file that needs the machine runs last, and nothing beside it', async (
   t.same(said.slice(4), ['quiet-1 begins', 'quiet-1 ends', 'quiet-2 begins', 'quiet-2 ends']);
 });
 
-t.test(
-  'hooks of a file end with it: its teardowns run before the next file, the others not there',
-  async (t) => {
-    const hooks = ['before', 'beforeEach', 'afterEach', 'after', 'teardown'];
-    const lines = await run({
-      'a.mjs': `globalThis.seen = [];
+t.test("a file's hooks do not run for later files, and its teardowns run before the next file", async (t) => {
+  const hooks = ['before', 'beforeEach', 'afterEach', 'after', 'teardown'];
+  const lines = await run({
+    'a.mjs': `globalThis.seen = [];
       ${hooks.map((hook) => `t.${hook}(() => globalThis.seen.push('${hook}'));`).join('\n')}
       t.test('one', async (t) => t.pass());`,
-      'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen.sort(), ${JSON.stringify(hooks.toSorted())}));`,
-    });
-    t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
-  },
-);
+    'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen.sort(), ${JSON.stringify(hooks.toSorted())}));`,
+  });
+  t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
+});
 
-t.test('no test file calls anything else on the root', async (t) => {
+t.test('test files call only the supported methods on the root', async (t) => {
   const allowed: readonly string[] = calledOnRoot;
   const found = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
@@ -103,7 +103,7 @@ t.test('no test file calls anything else on the root', async (t) => {
   );
 });
 
-t.test('a file has a folder of its own, which is gone after it', async (t) => {
+t.test('each file has its own folder, which is removed after it', async (t) => {
   const lines = await run({
     'a.mjs': `globalThis.folder = t.testdir(); t.test('one', async (t) => t.pass());`,
     'b.mjs': `import { existsSync } from 'node:fs';
@@ -113,7 +113,7 @@ t.test('a file has a folder of its own, which is gone after it', async (t) => {
   t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
 });
 
-t.test('after a file that failed, the rest runs in a new process', async (t) => {
+t.test('after a file fails, the remaining files run in a new process', async (t) => {
   const lines = await run({
     'a.mjs': `t.test('fails', async (t) => t.fail('no'));`,
     'b.mjs': isNumber(1),
@@ -125,7 +125,7 @@ t.test('after a file that failed, the rest runs in a new process', async (t) => 
   t.equal(lines.at(-1), '2 passed, 2 failed');
 });
 
-t.test('a file that ends its process has failed, whatever its exit code is', async (t) => {
+t.test('a file that ends its process fails, regardless of the exit code', async (t) => {
   const lines = await run({
     'a.mjs': `t.test('exits', async () => process.exit(0));`,
     'b.mjs': `t.test('dies', async () => process.kill(process.pid, 'SIGKILL'));`,

@@ -1,4 +1,4 @@
-/** Runs test files in a few processes that each run many. */
+/** Runs test files in a few processes, each of which runs many files. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Parser } from 'tap-parser';
 import type { Order } from './pool-process.ts';
@@ -8,14 +8,14 @@ export type PoolOptions = {
   root: string;
   processes: number;
   fileTimeoutMs: number;
-  /** What the file must have for itself. */
+  /** What the file needs exclusively: nothing, a process, or the whole machine. */
   needs: (file: string) => 'nothing' | 'process' | 'machine';
 };
 
-/** A process whose last test has ended must exit within this time. */
+/** The time within which a process must exit after its last test. */
 const EXIT_MS = 30_000;
 
-/** Runs every file, and reports each when it ends. A process whose file failed runs no further file. */
+/** Runs every file, and reports each when it ends. A process whose file failed runs no further files. */
 export async function runFiles(
   files: readonly string[],
   report: Report,
@@ -38,7 +38,7 @@ export async function runFiles(
   await runAlone(ownMachine);
 }
 
-/** Starts a process, and sends it files until there are none, or one has failed. Resolves when it has ended. */
+/** Starts a process, and sends it files until none is left or one fails. Resolves when the process has exited. */
 async function runProcess(
   next: () => string | undefined,
   report: Report,
@@ -58,7 +58,7 @@ async function runProcess(
   });
   child.stdout?.pipe(parser);
   child.on('message', (message) => {
-    // tap sends messages of its own.
+    // tap sends other messages.
     if (message !== 'next') return;
     const file = hasFailed ? undefined : next();
     running = file;

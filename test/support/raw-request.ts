@@ -1,11 +1,11 @@
-/** Requests of which a test decides every byte, and when it is sent. */
+/** Requests for which a test controls every byte, and when to send it. */
 import { connect, type Socket } from 'node:net';
 
 export type RawRequest = {
   socket: Socket;
-  /** Everything that was received, once the other side has closed or the first answer is whole. */
+  /** Resolves with everything received, once the first response is complete or the connection is closed. */
   answer: Promise<string>;
-  /** Sends more; resolves when the system has taken it. */
+  /** Sends more bytes. Resolves when the operating system has accepted them. */
   send(bytes: string | Buffer): Promise<void>;
 };
 
@@ -17,10 +17,10 @@ const isWhole = (received: string): boolean => {
 };
 
 /**
- * Sends the head of a request.
+ * Opens a connection, and sends the head of a request.
  *
- * @param target - method and path, such as `POST /api/v1/chat`
- * @param headers - without `Host` and the type, which is JSON
+ * @param target - the method and path, such as `POST /api/v1/chat`
+ * @param headers - headers in addition to `Host` and `Content-Type`, which is JSON
  */
 export function startRequest(port: number, target: string, headers: Record<string, string>): RawRequest {
   const lines = Object.entries({ Host: 'x', 'Content-Type': 'application/json', ...headers });
@@ -43,5 +43,7 @@ export function startRequest(port: number, target: string, headers: Record<strin
   };
 }
 
+/** The status of a raw response. */
 export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
+/** The error code of a raw response; undefined if there is none. */
 export const codeOf = (answer: string): string | undefined => /"code":"(\w+)"/.exec(answer)?.[1];

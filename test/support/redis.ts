@@ -1,4 +1,4 @@
-/** A real Redis, Debian's, for tests that kill, freeze and flush it. */
+/** Debian's Redis, for tests that kill, pause, and flush it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
@@ -7,22 +7,24 @@ import { eventually } from './upstream/engine.ts';
 
 export type TestRedis = {
   url: string;
-  /** kill -9. */
+  /** Kills the server with kill -9. */
   kill(): Promise<void>;
-  /** Starts it on the same port, empty. */
+  /** Starts the server on the same port, with no data. */
   start(): Promise<void>;
-  /** Freezes it (SIGSTOP): connections stay open and nothing answers. */
+  /** Pauses the server (SIGSTOP). Connections stay open, but nothing responds. */
   pause(): void;
+  /** Resumes the server after `pause`. */
   resume(): void;
-  /** Forgets everything, compiled scripts included. */
+  /** Removes all data and all cached scripts. */
   flush(): Promise<void>;
+  /** The names of all keys. */
   keys(): Promise<string[]>;
 };
 
-/** Whether this machine has a `redis-server`; without it, tests of Redis are skipped, visibly. */
+/** Whether `redis-server` is installed. Without it, tests of Redis are skipped. */
 export const hasRedis = (): boolean => isInstalled('redis-server');
 
-/** Starts a Redis that keeps nothing on the disk. It is killed when the test ends. */
+/** Starts a Redis without persistence. It is killed when the test ends. */
 export async function startRedis(t: Pick<Test, 'teardown'>): Promise<TestRedis> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
@@ -42,7 +44,7 @@ export async function startRedis(t: Pick<Test, 'teardown'>): Promise<TestRedis> 
   async function start(): Promise<void> {
     const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
     server = spawn('redis-server', options, { stdio: 'ignore', cwd: '/' });
-    await eventually('Redis answers', () =>
+    await eventually('Redis responds', () =>
       command((redis) => redis.ping()).then(
         () => true,
         () => false,
@@ -61,7 +63,7 @@ export async function startRedis(t: Pick<Test, 'teardown'>): Promise<TestRedis> 
 
   await start();
   t.teardown(kill);
-  // A test file that breaks off tears nothing down.
+  // If the test file crashes, no teardown runs.
   process.once('exit', () => server?.kill('SIGKILL'));
   return {
     url,

@@ -1,13 +1,13 @@
-// Loaded before a replica's own code (`--import`), in each of its threads.
+// Loaded before a replica's code with `--import`, in each of its threads.
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) {
-  // It ends with the test that started it, however that ends.
+  // Exit with the test that started the replica, even if the test crashes.
   process.stdin.on('end', () => process.exit()).resume();
   process.stdin.unref();
 }
 
-// Its clock is wrong by CLOCK_SKEW_MS.
+// Skew the clock by CLOCK_SKEW_MS.
 const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
 const RealDate = Date;
 

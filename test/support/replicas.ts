@@ -1,4 +1,4 @@
-/** Several processes of the service over one real Postgres, as an operator runs them. */
+/** Several processes of the service on one Postgres, as an operator runs them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -11,15 +11,15 @@ import { freshDatabase } from './service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const parsed: OpenApi = JSON.parse(fs.readFileSync(`${root}openapi.json`, 'utf8'));
-/** What clients check answers against. */
+/** The OpenAPI document that clients check responses against. */
 export const document = (): OpenApi => parsed;
 
 type Env = Record<string, string>;
-/** Where a process runs, if not on this host: the command that starts it there, and where it is reached. */
+/** Where a process runs, if not on this host: its address, and the command prefix that starts it there. */
 export type ReplicaPlace = { host: string; port: number; command: readonly string[] };
 export type Ending = { code: number | null; signal: NodeJS.Signals | null };
 
-/** A process of the service. */
+/** A process of the service that can be killed, paused, and restarted. */
 export class Replica {
   readonly #env: Env;
   readonly #document: OpenApi;
@@ -27,9 +27,9 @@ export class Replica {
   #child: ChildProcess | undefined;
   #port = 0;
   #ended: Promise<Ending> | undefined;
-  /** What it wrote, over all its lives. */
+  /** The output of the process, over all its starts. */
   log = '';
-  /** The folder of an earlier version, whose sources it runs from its next start on. */
+  /** The folder of an earlier version. If set, the next start runs its sources. */
   earlier: string | undefined;
 
   constructor(env: Env, openapi: OpenApi, place?: ReplicaPlace) {
@@ -51,11 +51,12 @@ export class Replica {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  /** A client of this replica. */
   get client(): Client {
     return new Client(this.origin, this.#document);
   }
 
-  /** Starts it, on the port that it had before. Resolves once it listens. */
+  /** Starts the replica, on the same port as before. Resolves once it listens. */
   async start(): Promise<void> {
     const [shell, args] = nodeWithoutTap(
       `--import=${new URL('./replica-preload.mjs', import.meta.url)}`,
@@ -80,7 +81,7 @@ export class Replica {
         this.log += chunk;
         const [, port] = / is running at http:\/\/[^:\s]+:(\d+)/.exec(this.log.slice(from)) ?? [];
         if (port === undefined) return;
-        // With a place, that is its public address.
+        // With a place, the output shows the public address instead.
         if (this.#place === undefined) this.#port = Number(port);
         resolve();
       };
@@ -98,22 +99,23 @@ export class Replica {
     ]);
   }
 
-  /** Sends a signal; resolves once the process has ended. */
+  /** Sends a signal. Resolves once the process has exited. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<Ending> {
     if (this.#ended === undefined) return { code: null, signal: null };
     if (this.isRunning) {
       this.#child?.kill(signal);
-      // A process that is stopped ends only when it goes on.
+      // A paused process handles other signals only after it resumes.
       if (signal !== 'SIGKILL') this.#child?.kill('SIGCONT');
     }
     return this.#ended;
   }
 
-  /** Freezes it: its connections stay open and nothing answers. */
+  /** Pauses the replica. Its connections stay open, but it does not respond. */
   pause(): void {
     this.#child?.kill('SIGSTOP');
   }
 
+  /** Resumes the replica after `pause`. */
   resume(): void {
     this.#child?.kill('SIGCONT');
   }
@@ -121,7 +123,7 @@ export class Replica {
 
 export type Cluster = {
   replicas: Replica[];
-  /** Of the first. */
+  /** A client of the first replica. */
   client: Client;
   databaseUrl: string;
 };
@@ -129,13 +131,13 @@ export type Cluster = {
 export type ClusterOptions = {
   count: number;
   env?: Env;
-  /** For each replica, over `env`. */
+  /** Environment variables for each replica, which override `env`. */
   envs?: Env[];
-  /** A database of the test's own; default: a fresh one of the run's Postgres. */
+  /** The database. Default: a new one on the run's Postgres. */
   databaseUrl?: string;
 };
 
-/** Starts replicas; they are killed, and a database of their own dropped, when the test ends. */
+/** Starts replicas. When the test ends, they are killed, and a database that was created for them is dropped. */
 export async function startCluster(t: Test, options: ClusterOptions): Promise<Cluster> {
   const { count, env = {}, envs = [] } = options;
   let databaseUrl = options.databaseUrl;
@@ -159,6 +161,6 @@ export async function startCluster(t: Test, options: ClusterOptions): Promise<Cl
   });
   await Promise.all(replicas.map((replica) => replica.start()));
   const [first] = replicas;
-  if (first === undefined) throw new Error('A cluster has at least one replica.');
+  if (first === undefined) throw new Error('A cluster needs at least one replica.');
   return { replicas, client: first.client, databaseUrl };
 }

@@ -62,14 +62,14 @@ function read(text: string, end: { failOnSkip?: boolean } = {}) {
   return { exitCode, last: lines.at(-1), output: lines.join('\n') };
 }
 
-t.test('Report: counts innermost tests and ends with "N passed, N failed"', async (t) => {
+t.test('Report: it counts innermost tests and ends with "N passed, N failed"', async (t) => {
   const { exitCode, last, output } = read(`${good}1..1\n`);
   t.equal(last, '3 passed, 0 failed');
   t.equal(exitCode, 0);
   t.match(output, '✓ test/keys.test.ts: 3 passed (1.5 s)');
 });
 
-t.test('Report: what failed is explained, also a file that broke before its first test', async (t) => {
+t.test('Report: it explains failures, including a file that broke before its first test', async (t) => {
   const { exitCode, last, output } = read(`${bad}1..3\n`);
   t.equal(last, '0 passed, 2 failed, 2 skipped');
   t.equal(exitCode, 1);
@@ -83,7 +83,7 @@ t.test('Report: what failed is explained, also a file that broke before its firs
   t.match(output, 'skipped: test/empty.test.ts: no tests found');
 });
 
-t.test('Report: a skipped test fails the run only where nothing may be skipped', async (t) => {
+t.test('Report: a skipped test fails the run only with failOnSkip', async (t) => {
   const skipping = `${good}# Subtest: test/x.test.ts\n    ok 1 - later # SKIP why\n    1..1\nok 2 - test/x.test.ts\n1..2\n`;
   t.equal(read(skipping).exitCode, 0);
   const strict = read(skipping, { failOnSkip: true });
@@ -91,6 +91,6 @@ t.test('Report: a skipped test fails the run only where nothing may be skipped',
   t.equal(strict.last, '3 passed, 0 failed, 1 skipped');
 });
 
-t.test('Report: a run in which no test ran is a failure', async (t) => {
+t.test('Report: a run without tests fails', async (t) => {
   t.equal(read('TAP version 14\n1..0\n').last, '0 passed, 1 failed');
 });

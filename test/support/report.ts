@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import type { Parser, Result } from 'tap-parser';
 
-/** Of a text in what is printed. */
+/** The maximum length of a printed text. */
 const LONGEST = 1000;
-/** Of the reason that the summary gives for a failure. */
+/** The maximum number of lines that the summary prints for a failure. */
 const REASON_LINES = 20;
 
-/** A test file, a test or a part of one; what it asserts by itself is not in `children`. */
+/** A test file, a test, or a subtest. `assertions` counts only its own assertions, not those of `children`. */
 type Test = {
   name: string;
   children: Test[];
@@ -17,8 +17,9 @@ type Test = {
 };
 
 /**
- * Counts and prints what tap's parser reads. What is counted are tests, innermost ones: `test('…', …)` with no test inside;
- * a file without any counts as one. A skipped test or assertion counts as skipped, one marked todo too.
+ * Counts and prints the results that tap's parser reads. It counts innermost tests, which are `test('…', …)` with no
+ * test inside. A file without tests counts as one. A test or assertion that is skipped or marked as todo counts as
+ * skipped.
  */
 export class Report {
   passed = 0;
@@ -31,7 +32,7 @@ export class Report {
     this.#print = print;
   }
 
-  /** Reads what a process writes: each child of the parser is a test file. */
+  /** Reads the output of a process from a parser, of which each child is a test file. */
   follow(parser: Parser, onFileEnd: (isOk: boolean) => void = () => {}): void {
     const run = newTest('');
     this.#read(parser, run, (file) => {
@@ -41,7 +42,7 @@ export class Report {
     parser.on('bailout', (reason: string) => this.#fail(`tap gave up: ${reason}`));
   }
 
-  /** A file whose end nothing reported. */
+  /** Counts a failure for a file whose result was never reported. */
   lost(file: string, reason: string): void {
     this.#print(`✗ ${file}: ${reason}`);
     this.#fail(`${file}: ${reason}`);
@@ -71,7 +72,7 @@ export class Report {
       test.children.push(open);
       this.#read(inner, open);
     });
-    // The result of a child follows the child; any other result is an assertion of this test.
+    // The result of a child follows the child. Any other result is an assertion of this test.
     parser.on('assert', (result: Result) => {
       if (open && result.closingTestPoint) {
         const child = open;
@@ -80,7 +81,7 @@ export class Report {
         child.result = result;
         onChildEnd?.(child);
       } else if (onChildEnd) {
-        // A file that tap did not even start, or in which it found nothing.
+        // A file that tap did not start, or in which it found no tests.
         onChildEnd({ ...newTest(result.name), result });
       } else if (result.skip || result.todo) test.skips.push(result);
       else if (result.ok) test.assertions += 1;
@@ -117,7 +118,7 @@ export class Report {
     }
   }
 
-  /** @param reason - repeated in the summary, which may be all that is kept of a run */
+  /** @param reason - also printed in the summary, because the rest of the output may not be kept */
   #fail(what: string, reason = ''): void {
     this.failed += 1;
     this.failures.push({ what, reason });
@@ -139,7 +140,7 @@ function newTest(name: string): Test {
   return { name, children: [], assertions: 0, failures: [], skips: [] };
 }
 
-/** What tap knows about a failure, without what only repeats the source file. */
+/** tap's details of a failure, without those that only repeat the source file. */
 function explain({ diag }: Result): string {
   if (!diag) return 'no details';
   const { at, diff, stack, source, stdio, cwd, externalID, command, args, jobId, ...details } = diag;
@@ -158,7 +159,7 @@ function reasonOf({ skip, todo }: Result): string {
   return word + (typeof reason === 'string' && reason !== '' ? reason : 'no reason given');
 }
 
-/** Errors of a browser's driver quote everything that was typed. */
+/** Shortens a text, because errors of browser drivers quote all text that was typed. */
 const shortened = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)} […]` : text);
 
 const indented = (text: string) => text.replaceAll(/^/gm, '      ');

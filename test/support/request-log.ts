@@ -1,10 +1,10 @@
-/** Long request logs. */
+/** Fills and reads long request logs. */
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../src/database/client.ts';
 import type { Body, Client } from './http.ts';
 
-/** Charges of an account: one every second back from now, ids in another order than the times. */
+/** Inserts charges of an account: three in each second, back from now, with IDs in random order. */
 export const insertCharges = (db: Db, accountId: string, count: number, keyId: string | null = null) =>
   db.execute(sql`
     insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, status)
@@ -12,6 +12,7 @@ export const insertCharges = (db: Db, accountId: string, count: number, keyId: s
            ${uuidv7()}::uuid, at, 200
     from generate_series(1, ${count}::int) n, lateral (select ledger_now() - n / 3 * interval '1 second' as at) t`);
 
+/** Inserts refusals of an account: two in each of the last `minutes` minutes, each for a different key. */
 export const insertRefusals = (db: Db, accountId: string, minutes: number) =>
   db.execute(sql`
     insert into refusals (account_id, minute, key_id, code, status, count)
@@ -19,7 +20,12 @@ export const insertRefusals = (db: Db, accountId: string, minutes: number) =>
            'quotaExceeded', 429, n
     from generate_series(0, ${minutes * 2}::int) n`);
 
-/** All pages. */
+/**
+ * Reads all pages of an account's request log.
+ *
+ * @param query - query parameters of `GET /requests`
+ * @param between - called after each page
+ */
 export async function readAll(
   client: Client,
   cookie: string,

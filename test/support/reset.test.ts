@@ -15,14 +15,14 @@ async function connection(t: Test): Promise<[Socket, Socket]> {
   return [client, peer];
 }
 
-t.test('the peer of a connection that is reset reads ECONNRESET', async (t) => {
+t.test('reset: the peer reads ECONNRESET', async (t) => {
   const [client, peer] = await connection(t);
   const failed = once(client, 'error');
   reset(peer);
   t.match(await failed, [{ code: 'ECONNRESET' }]);
 });
 
-t.test('one that is being shut down is closed all the same', async (t) => {
+t.test('reset: a connection that is already shutting down is closed', async (t) => {
   const [client, peer] = await connection(t);
   client.resume();
   const closed = Promise.all([once(peer, 'close'), once(client, 'close')]);

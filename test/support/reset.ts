@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 /**
  * Resets a connection, so that its peer reads ECONNRESET.
  *
- * One that is being shut down, because its peer has hung up, is only closed: Node cannot reset it (`EINVAL`), never closes it
- * then, and the process spins for ever when it is to end.
+ * A connection that is already shutting down, because its peer has disconnected, is only closed. Node.js cannot reset
+ * it (`EINVAL`), and would then never close it, and the process would spin forever instead of exiting.
  */
 export function reset(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();

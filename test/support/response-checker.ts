@@ -1,4 +1,4 @@
-/** Holds answers against the document: status, type, body, code and every header. */
+/** Checks responses against the document: status, content type, body, and every header. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -23,7 +23,7 @@ export type Documented = {
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'];
 
-/** Of HTTP itself, and what tells browsers to run nothing in an answer: `info.description` says that all have them. */
+/** Headers of HTTP, and security headers for browsers. `info.description` says that all responses have them. */
 const everywhere = new Set([
   'connection',
   'content-length',
@@ -46,13 +46,13 @@ const everywhere = new Set([
   'x-xss-protection',
 ]);
 
-/** What a reference leads to; anything else is itself. */
+/** Resolves a `$ref` to a component of the document. Returns any other value unchanged. */
 export function resolved<T>(document: OpenApi, value: T | Reference): T {
   if (typeof value !== 'object' || value === null || !('$ref' in value)) return value as T;
   const [, section = '', name = ''] =
     /^#\/components\/([^/]+)\/([^/]+)$/.exec((value as Reference).$ref) ?? [];
   const found = document.components[section]?.[name];
-  assert.ok(found, `${(value as Reference).$ref} leads nowhere`);
+  assert.ok(found, `${(value as Reference).$ref} does not exist`);
   return found as T;
 }
 
@@ -76,7 +76,9 @@ function operationFinder(document: OpenApi) {
   };
 }
 
-/** Checks values against schemas of a document; says what is wrong, or nothing. */
+/**
+ * Returns a function that checks a value against a schema. It returns the problem, or undefined if the value is valid.
+ */
 export function schemaChecker(document: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -91,7 +93,10 @@ export function schemaChecker(document: OpenApi) {
   };
 }
 
-/** Checks answers against the document. Answers to undocumented requests must be 404, 405 or not of the API. */
+/**
+ * Returns a function that asserts that a response matches the document. A response to an undocumented request must be a
+ * 400, 404, or 405, unless its path is outside `/api/`.
+ */
 export function responseChecker(document: OpenApi) {
   const problemWith = schemaChecker(document);
   const find = operationFinder(document);
@@ -139,7 +144,7 @@ export function responseChecker(document: OpenApi) {
       const problem = problemWith(media.schema, value);
       assert.equal(problem, undefined, `${where}: ${JSON.stringify(value).slice(0, 500)}`);
     }
-    // A stored error keeps the id of the request that was answered with it first.
+    // A replayed error keeps the ID of the original request.
     if (answer.status >= 400 && answer.headers.get('idempotency-replayed') === null)
       assert.equal(
         answer.body.error.request_id ?? answer.body.request_id,

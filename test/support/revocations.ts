@@ -1,4 +1,4 @@
-/** How soon a revocation on one replica is seen on another that has the key in its cache: reliability test 8. */
+/** Reliability test 8: how soon a replica that has cached a key rejects it after another replica revokes it. */
 import type { Test } from 'tap';
 import type { Client } from './http.ts';
 import { startCluster } from './replicas.ts';
@@ -9,7 +9,7 @@ import { eventually } from './upstream/engine.ts';
 
 type Key = { id: string; key: string; cookie: string };
 
-/** Active keys of as many accounts as that takes. */
+/** Creates active keys, in as many accounts as necessary. */
 export async function createKeys(client: Client, count: number): Promise<Key[]> {
   const keys: Key[] = [];
   while (keys.length < count) {
@@ -26,10 +26,10 @@ const statusOf = async (client: Client, key: string) => {
   return status === 200 ? 'served' : (body.error.code as string);
 };
 
-/** Calls with each key until all are served without a look-up. */
+/** Sends requests with each key until the cache has all of them. */
 export const warm = (client: Client, keys: readonly Key[], log: StatementLog): Promise<void> =>
   eventually(
-    'every key is served from the cache',
+    'every key is in the cache',
     async () => {
       const since = log.mark();
       await Promise.all(keys.map(({ key }) => statusOf(client, key)));
@@ -39,22 +39,23 @@ export const warm = (client: Client, keys: readonly Key[], log: StatementLog): P
   );
 
 /**
- * Revokes keys on one replica and calls with each on another until it is refused.
+ * Revokes keys on one replica, and sends requests with each on another for at least 1.2 s, and until it is rejected.
  *
- * @returns how long after the answer to its revocation each was served last, in ms; 0 for those that never were
+ * @returns for each key, the time from the response to its revocation until the last accepted request, in milliseconds;
+ * 0 if none was accepted, and infinity if the key is still accepted after 10 s
  */
 export async function revokeAndWatch(here: Client, there: Client, keys: readonly Key[]): Promise<number[]> {
   return Promise.all(
     keys.map(async ({ cookie, id, key }) => {
       const { status } = await here.delete(`/keys/${id}`, { cookie });
-      if (status !== 204) throw new Error(`The revocation was answered ${status}.`);
+      if (status !== 204) throw new Error(`The revocation returned ${status}.`);
       const revokedAt = performance.now();
       let servedAt = revokedAt;
       for (;;) {
         const sentAt = performance.now();
         const answer = await statusOf(there, key);
         if (answer === 'served') servedAt = sentAt;
-        else if (answer !== 'apiKeyRevoked') throw new Error(`Unexpected: ${answer}`);
+        else if (answer !== 'apiKeyRevoked') throw new Error(`Unexpected code: ${answer}`);
         else if (performance.now() - revokedAt > 1200) return servedAt - revokedAt;
         if (performance.now() - revokedAt > 10_000) return Number.POSITIVE_INFINITY;
         await new Promise((resolve) => setTimeout(resolve, 10));
@@ -64,30 +65,31 @@ export async function revokeAndWatch(here: Client, there: Client, keys: readonly
 }
 
 export type WatchedPair = {
-  /** The database's own address. */
+  /** The URL of the database, without the proxy. */
   direct: string;
-  /** Of both. */
+  /** The environment variables of both replicas. */
   env: Record<string, string>;
   here: Client;
-  /** The way on which the other replica hears of changes. */
+  /** The proxy through which the other replica receives notifications of changes. */
   channel: TcpProxy;
   log: StatementLog;
   /**
-   * Revokes keys here that are cached there.
+   * Revokes keys on this replica that the other has cached. Asserts that the other rejects each within a second.
    *
-   * @param fault - what befalls the channel just before
+   * @param count - the number of keys
+   * @param fault - called just before, to inject a fault into the channel
    */
   measure(t: Test, count: number, fault: () => void): Promise<void>;
 };
 
-/** Two replicas, one of which hears of changes through a proxy. */
+/** Starts two replicas, one of which receives notifications of changes through a proxy. */
 export async function startWatchedPair(t: Test): Promise<WatchedPair> {
   const log = await startLoggingPostgres();
   t.teardown(() => log.server.drop());
   const channel = await startTcpProxy(log.server.port);
   t.teardown(() => channel.close());
   const direct = log.server.url();
-  // Requests per minute without end.
+  // No limit of requests per minute.
   const env = plansFile(t);
   const { client: here, replicas } = await startCluster(t, {
     count: 2,
@@ -106,7 +108,7 @@ export async function startWatchedPair(t: Test): Promise<WatchedPair> {
     const most = Math.max(0, ...late).toFixed();
     t.ok(
       served.every((ms) => ms < 1000),
-      `${count} revoked; ${late.length} were served later, the last of them after ${most} ms`,
+      `${count} keys revoked, ${late.length} of them accepted afterward, for at most ${most} ms`,
     );
   };
   return { direct, env, here, channel, log, measure };

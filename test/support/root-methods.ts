@@ -1,6 +1,7 @@
 /**
- * What a test file may call on the `t` that it imports: in the pool's processes, these methods go to the file's own test.
- * Any other would reach the root that all files of a process share, so that, say, a hook would run in later files too.
+ * The methods that a test file may call on the `t` that it imports. In the pool's processes, they apply to the file's
+ * test. Other methods would apply to the root that all files of a process share. A hook, for example, would run in
+ * later files.
  */
 export const calledOnRoot = [
   ...[

@@ -7,20 +7,23 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const states = path.join(root, '.tap/run');
 
-/** What a test run has of its own: a folder for databases and, once started, the Postgres that all test files share. */
+/**
+ * A test run: the process that lives as long as the run, a folder for databases, and the shared Postgres once it
+ * starts.
+ */
 export type TestRun = { runner: number; folder: string; postgres?: PostgresAddress };
 
 export type PostgresAddress = {
   port: number;
-  /** Major version, such as 15. */
+  /** The major version, such as 15. */
   version: number;
-  /** `15.10, system` or `18.4, embedded`. */
+  /** The version and kind, such as `15.10, system` or `18.4, embedded`. */
   description: string;
   dataDir: string;
   socketDir: string;
 };
 
-/** Databases of tests are hundreds of small files that live for seconds: in memory, where there is enough of it (Linux). */
+/** The folder for test databases: in memory on Linux, if there is enough, because they are many short-lived files. */
 function placeForDatabases(): string {
   const memory = '/dev/shm';
   try {
@@ -33,12 +36,12 @@ function placeForDatabases(): string {
 }
 
 /**
- * Begins a run that lives as long as the process `runner`: a shell that outlives it stops every Postgres whose data folder
- * lies (or is linked) in the run's folder and removes the folder, so that killed test runs leave nothing behind.
+ * Starts a run that lasts as long as the process `runner`. After that process exits, even if it is killed, a shell
+ * stops every Postgres whose data folder is in the run's folder (or linked from it), and removes the folder.
  */
 export function beginRun(runner: number): TestRun {
   const folder = fs.mkdtempSync(path.join(placeForDatabases(), 'parley-test-'));
-  // Postgres runs as another user when the tests run as root, and has to get through to its data folder.
+  // If the tests run as root, Postgres runs as another user, which must be able to reach its data folder.
   fs.chmodSync(folder, 0o755);
   const watch = `
     while kill -0 "$1" 2>/dev/null; do sleep 1; done
@@ -56,23 +59,24 @@ export function beginRun(runner: number): TestRun {
   return run;
 }
 
-/** Makes a run known to the processes that `runner` starts. */
+/** Saves a run, so that the processes that `runner` starts can read it. */
 export function saveRun(run: TestRun): void {
   fs.mkdirSync(states, { recursive: true });
   fs.writeFileSync(stateFile(run.runner), JSON.stringify(run));
 }
 
-/** The run that this process belongs to: tap's, or, for a file run by plain `node`, one of its own. */
+/** The run that this process belongs to. If it has none, because plain `node` runs a file, starts one. */
 export function currentRun(): TestRun {
   return readRun(process.ppid) ?? readRun(process.pid) ?? beginRun(process.pid);
 }
 
-/** Removes what a run has left; its servers must have been stopped. */
+/** Removes the files of a run. Stop its servers first. */
 export function endRun(run: TestRun): void {
   fs.rmSync(run.folder, { recursive: true, force: true });
   fs.rmSync(stateFile(run.runner), { force: true });
 }
 
+/** The run of a process, or undefined if there is none. */
 export function readRun(runner: number): TestRun | undefined {
   try {
     const run: TestRun = JSON.parse(fs.readFileSync(stateFile(runner), 'utf8'));

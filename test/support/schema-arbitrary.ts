@@ -1,4 +1,4 @@
-/** Values that fit a schema of the document, and values that nearly do: fast-check's arbitraries from JSON schemas. */
+/** Random values that match a schema of the document, or almost do: fast-check's arbitraries from JSON schemas. */
 import fc, { type Arbitrary } from 'fast-check';
 import { type Json, type OpenApi, resolved } from './response-checker.ts';
 
@@ -17,14 +17,14 @@ type Schema = Json & {
   pattern?: string;
 } & Partial<Record<'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems', number>>;
 
-/** Longer texts and lists are the business of other tests. */
+/** The maximum length of texts and lists. Other tests cover longer ones. */
 const LONGEST = 60;
 const MOST = 4;
 
-/** Values that mean something to the service, by the name of their field. */
+/** Values that have a meaning for the service, by the name of their field. */
 export type Hints = Record<string, Arbitrary<unknown>>;
 
-/** Any text that JSON and Postgres can hold: no NUL, no lone surrogate. Those are in `oddity`. */
+/** Text that JSON and Postgres can store, without NUL and lone surrogates. Those are in `oddity`. */
 const text = (minLength: number, maxLength: number) =>
   fc
     .oneof(
@@ -48,7 +48,7 @@ function stringOf({ format, maxLength = LONGEST, minLength = 0, pattern }: Schem
   return text(minLength, Math.max(minLength, Math.min(maxLength, LONGEST)));
 }
 
-/** Numbers with their limits among them more often than chance would have it. */
+/** Numbers in the range of the schema, with the minimum more often than at random. */
 function numberOf({ maximum = 1_000_000, minimum = 0, type }: Schema): Arbitrary<number> {
   const within =
     type === 'number'
@@ -74,9 +74,9 @@ function objectOf(document: OpenApi, schema: Schema, hints: Hints): Arbitrary<un
 }
 
 /**
- * Values that fit.
+ * Values that match a schema.
  *
- * @param hints - take the place of most values of the fields by these names
+ * @param hints - values to use most of the time for the fields with these names
  */
 export function valid(document: OpenApi, given: Schema, hints: Hints = {}): Arbitrary<unknown> {
   const schema = resolved<Schema>(document, given as { $ref: string });
@@ -109,7 +109,7 @@ export function valid(document: OpenApi, given: Schema, hints: Hints = {}): Arbi
   }
 }
 
-/** A value at odds with most schemas. */
+/** Values that most schemas reject. */
 const oddity = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -134,7 +134,7 @@ const oddity = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** A body with one thing about it that may be wrong: a field gone, another one there, or another value. */
+/** Bodies with one possible mistake: a missing field, an extra field, or a different value. */
 export const damaged = (body: Arbitrary<unknown>): Arbitrary<unknown> =>
   fc
     .tuple(

@@ -1,4 +1,4 @@
-/** The very service that production runs, on either database, each test file with a database of its own. */
+/** Runs the service as in production, on either kind of database. Each test service has its own database. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -23,7 +23,7 @@ async function migrateOnce(location: { url: string } | { dataDir: string }): Pro
   await database.close();
 }
 
-/** A migrated database for one test; `env` leads a service to it. */
+/** Creates a migrated database for one test. `env` configures a service to use it. Drop it at the end of the test. */
 export async function freshDatabase(kind: DatabaseKind): Promise<TestDatabase> {
   if (kind === 'embedded') {
     const { dataDir, drop } = await freshPglite((folder) => migrateOnce({ dataDir: folder }));
@@ -34,12 +34,13 @@ export async function freshDatabase(kind: DatabaseKind): Promise<TestDatabase> {
   return { kind, env: { DATABASE_URL: url }, drop };
 }
 
+/** A service in this process, with a client of it, and its environment variables. */
 export type TestService = Service & { kind: DatabaseKind; client: Client; env: Env };
 
-/** So many that no test meets them by accident: a test of the limits sets its own. */
+/** A limit that no test reaches by accident. Tests of the limits set their own. */
 const MANY = 1_000_000;
 
-/** The plans that are built in, but for their requests per minute. */
+/** Writes a file with the built-in plans, but without a real limit of requests per minute. */
 function defaultPlansFile(): string {
   const file = join(currentRun().folder, `plans-${process.pid}.json`);
   const data = defaultPlans.plans.map((plan) => ({ ...plan, requests_per_minute: MANY }));
@@ -47,13 +48,18 @@ function defaultPlansFile(): string {
   return file;
 }
 
-/** Limits that no variable sets, made small. */
+/** Limits that no environment variable sets, so that tests can lower them. */
 export type FixedLimits = Partial<Pick<Config, 'answerLimits' | 'unreadMs'>>;
 
-/** What the services of this process serve, whatever their settings: to make it takes a third of a start. */
+/** The OpenAPI document, which is the same for all services. Generating it takes a third of the startup time. */
 let document: OpenApi | undefined;
 
-/** Starts the service in this process. It is stopped, and its database dropped, when the test ends. */
+/**
+ * Starts the service in this process. When the test ends, it is stopped and its database is dropped.
+ *
+ * @param env - environment variables of the service, in addition to those of the test kit
+ * @param limits - limits to override
+ */
 export async function startTestService(
   t: Test,
   kind: DatabaseKind,
@@ -84,7 +90,7 @@ export async function startTestService(
   };
 }
 
-/** Runs a test on each database, with a service and a database of its own. */
+/** Runs a test on each kind of database, each time with a new service and a new database. */
 export function onEachDatabase(
   t: Test,
   env: Env,
@@ -104,7 +110,12 @@ export type Ceilings = {
   tokens?: number | null;
 };
 
-/** Environment for two plans: `small`, where accounts begin, with the given ceilings, and `large`, without any. */
+/**
+ * Writes a file with two plans: `small`, where accounts start, with these quotas, and `large`, without quotas.
+ *
+ * @param requestsPerMinute - the limit of requests per minute in the plan `small`
+ * @returns the environment variable that makes a service use the file
+ */
 export function plansFile(t: Test, ceilings: Ceilings = {}, requestsPerMinute = MANY): Env {
   const plan = (id: string, limits: Ceilings, perMinute: number) => ({
     id,

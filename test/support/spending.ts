@@ -1,4 +1,4 @@
-/** What the ledger says, for tests: by the API, and row by row. */
+/** Reads charges from the ledger. */
 import { sql } from 'drizzle-orm';
 import { rowsOf } from '../../src/database/client.ts';
 import type { TestService } from './service.ts';
@@ -14,18 +14,18 @@ export type LedgerRow = {
   output_tokens: number | null;
 };
 
-/** The last charge of an account. */
+/** Returns the latest charge of an account. Throws if there is none. */
 export async function lastCharge({ database }: TestService, accountId: string): Promise<LedgerRow> {
   const [row] = await rowsOf<LedgerRow>(
     database.db,
     sql`select state, status, code, units, model, input_tokens, output_tokens from requests
         where account_id = ${accountId} order by admitted_at desc, id desc limit 1`,
   );
-  if (row === undefined) throw new Error('Nothing was charged.');
+  if (row === undefined) throw new Error('There is no charge.');
   return row;
 }
 
-/** Waits for the last charge to be as it should. */
+/** Waits until the latest charge of an account has the values in `wanted`. Returns the charge. */
 export async function lastChargeBecomes(
   service: TestService,
   accountId: string,
@@ -34,7 +34,7 @@ export async function lastChargeBecomes(
 ): Promise<LedgerRow> {
   let row = await lastCharge(service, accountId);
   await eventually(
-    `The last charge becomes ${JSON.stringify(wanted)}`,
+    `the latest charge has ${JSON.stringify(wanted)}`,
     async () => {
       row = await lastCharge(service, accountId);
       return Object.entries(wanted).every(([name, value]) => row[name as keyof LedgerRow] === value);

@@ -1,20 +1,20 @@
-/** What a Postgres was asked, by its own log. */
+/** The statements that a Postgres has received, from its log. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Postgres, startPostgres } from './postgres.ts';
 
-/** The look-up of a key, in the text of its statement. */
+/** A part of the statement that looks up a key. */
 export const KEY_LOOK_UP = 'from key_secrets s';
 
 export type StatementLog = {
   server: Postgres;
-  /** Everything that it was asked, parameters included. */
+  /** The whole log, with statements and parameters. */
   text(): string;
-  /** What it is asked from here on. */
+  /** Marks the current end of the log. `text` is the log after the mark, and `count` counts occurrences in it. */
   mark(): { text(): string; count(part: string): number };
 };
 
-/** Starts a Postgres that logs every statement, and has further settings. */
+/** Starts a Postgres that logs every statement. `further` are more settings. Drop the server at the end of the test. */
 export async function startLoggingPostgres(further: Record<string, string> = {}): Promise<StatementLog> {
   const settings = { log_statement: 'all', log_line_prefix: '%a|', ...further };
   const server = await startPostgres({ settings });

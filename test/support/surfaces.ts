@@ -1,24 +1,24 @@
-/** The surfaces of the chat, in one table: tests of what all of them promise run over it. */
+/** The table of chat APIs, for tests that cover all of them. */
 import type { ServerEvent } from './event-reader.ts';
 import type { Body } from './http.ts';
 
 export type Surface = {
   path: string;
-  /** A request that asks `text`. `user` is read by the test upstream. */
+  /** A request body with `text` as its prompt. The test upstream reads settings from `user`. */
   body(text: string, fields?: { stream?: boolean; user?: string }): Record<string, unknown>;
-  /** The field that limits the tokens of an answer. */
+  /** The field that limits the tokens of a reply. */
   limit: 'max_tokens' | 'max_output_tokens';
-  /** Fields with which an answer may be as long as the service allows, if that is not the default. */
+  /** Fields that allow the longest reply that the service allows, if that is not the default. */
   longest?: { max_tokens: number };
-  /** The text of a whole answer. */
+  /** The reply's text in a whole response. */
   textOf(answer: Body): string;
-  /** The text of a stream's events so far. */
+  /** The reply's text in the events of a stream. */
   streamedText(events: readonly ServerEvent[]): string;
-  /** Whether an event is the last one of a complete answer. */
+  /** Whether an event is the last one of a complete reply. */
   isEnd(event: ServerEvent): boolean;
-  /** The code in an event that ends an incomplete answer; undefined for other events. */
+  /** The code in an event that ends an incomplete reply; undefined for other events. */
   errorCodeOf(event: ServerEvent): string | undefined;
-  /** The code with which a stream ends as incomplete, in every form that its clients read; undefined if it does not. */
+  /** The code of a stream that ends incomplete, if every form that clients read has it; otherwise undefined. */
   failureOf(events: readonly ServerEvent[]): string | undefined;
 };
 
@@ -35,7 +35,7 @@ function failedResponse(events: readonly ServerEvent[]): string | undefined {
   return isFailed && said.code === error.data.error.code ? said.code : undefined;
 }
 
-/** `POST /chat`, whose stream is Parley's own, in the same words. */
+/** `POST /chat`, whose stream has Parley's own format. */
 export const chatSurface: Omit<Surface, 'textOf'> = {
   path: '/chat',
   limit: 'max_output_tokens',
@@ -46,6 +46,7 @@ export const chatSurface: Omit<Surface, 'textOf'> = {
   failureOf: codeInLast,
 };
 
+/** The APIs that follow those of OpenAI and Anthropic. */
 export const surfaces: readonly Surface[] = [
   {
     path: '/chat/completions',

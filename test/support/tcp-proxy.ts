@@ -1,32 +1,39 @@
-/** A TCP proxy whose faults are real: it delays, cuts, and lets connections hang. */
+/** A TCP proxy that injects faults: it delays, resets, and stalls connections. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { reset } from './reset.ts';
 
 export type TcpProxy = {
   port: number;
-  /** How many connections were cut so far because of `cutAnswerTo`. */
+  /** The number of connections that `cutAnswerTo` has cut so far. */
   cuts: number;
-  /** Holds back what passes in either direction by so long; 0 for no longer. */
+  /** Delays data in both directions; 0 ends the delay. */
   delay(ms: number): void;
-  /** Holds back what the server says by so long. */
+  /** Delays data from the server; 0 ends the delay. */
   delayAnswers(ms: number): void;
-  /** Cuts every connection. */
+  /** Resets every connection. */
   cut(): void;
-  /** Refuses new connections and cuts the others, until `accept`. */
+  /** Resets all connections, and new ones as soon as they open, until `accept`. */
   refuse(): void;
+  /** Ends `refuse`. */
   accept(): void;
-  /** Connections stay open, nothing passes; what is sent is lost. `null` ends it by cutting them. */
+  /** While on, connections stay open, but all data is lost. Turning it off resets them. */
   blackHole(isOn: boolean): void;
   /**
-   * What a client sends passes; the answer to the next `times` statements that contain `marker` is dropped, and its
-   * connection cut once the server has begun to answer, which is after COMMIT.
+   * Drops the responses to the next `times` statements that contain `marker`, and resets the connection once the server
+   * reports that it has committed the statement.
    */
   cutAnswerTo(marker: string, times: number): void;
+  /** Resets every connection, and stops the proxy. */
   close(): Promise<void>;
 };
 
-/** Starts a proxy on a free port; it listens on the loopback address, and leads there, unless told otherwise. */
+/**
+ * Starts a proxy on a free port. Close it at the end of the test.
+ *
+ * @param targetPort - the port to forward connections to
+ * @param options - the address to listen on, and the target's address; both default to loopback
+ */
 export async function startTcpProxy(
   targetPort: number,
   { host = '127.0.0.1', targetHost = '127.0.0.1' }: { host?: string; targetHost?: string } = {},
@@ -43,7 +50,7 @@ export async function startTcpProxy(
     const target = connect(targetPort, targetHost);
     const pair: [Socket, Socket] = [client, target];
     pairs.add(pair);
-    // Names of prepared statements that contain the marker: later executions send only the name.
+    // Prepared statements by name, because later executions send only the name.
     const statements = new Set<string>();
     let isDoomed = false;
     const cut = () => {
@@ -66,7 +73,7 @@ export async function startTcpProxy(
     });
     target.on('data', (chunk) => {
       if (!isDoomed) return pass(client, chunk);
-      // A statement outside a transaction is answered once it is committed: CommandComplete, ReadyForQuery.
+      // The server responds to a statement outside a transaction once it is committed: CommandComplete, ReadyForQuery.
       if (!isCommitted(chunk)) return;
       proxy.cuts += 1;
       cut();
@@ -80,8 +87,8 @@ export async function startTcpProxy(
       });
     }
     client.on('error', () => target.destroy());
-    // What the server resets is reset, and what it ends is ended. (A reset of a connection that is ending leaves Node 20
-    // a request that never completes, now and then, and the process spins when it should exit.)
+    // Only a reset by the server resets the client; an end just ends the connection. In Node.js 20, a reset of a
+    // connection that is ending can leave a request that never completes, and the process spins instead of exiting.
     target.on('error', cut);
   });
 
@@ -128,7 +135,7 @@ export async function startTcpProxy(
 
 type Message = { type: string; body: Buffer };
 
-/** The messages in a chunk, which clients of one statement at a time send whole. */
+/** The messages in a chunk. Clients that send one statement at a time send whole messages. */
 function messagesIn(chunk: Buffer): Message[] {
   const messages: Message[] = [];
   for (let at = 0; at + 5 <= chunk.length; ) {
@@ -144,7 +151,7 @@ function messagesIn(chunk: Buffer): Message[] {
 
 const textAt = (body: Buffer, from: number) => body.toString('utf8', from, body.indexOf(0, from));
 
-/** Keeps the name and text of each statement that is prepared here, as `name\0text`. */
+/** Records the name and text of each statement that a chunk prepares, as `name\0text`. */
 function remember(chunk: Buffer, statements: Set<string>): void {
   for (const { body, type } of messagesIn(chunk)) {
     if (type !== 'P') continue;
@@ -165,5 +172,5 @@ function isStatement(chunk: Buffer, marker: string, statements: Set<string>): bo
   });
 }
 
-/** ReadyForQuery, outside a transaction. */
+/** Whether a chunk contains ReadyForQuery outside a transaction. */
 const isCommitted = (chunk: Buffer) => chunk.includes(Buffer.from([0x5a, 0, 0, 0, 5, 0x49]));

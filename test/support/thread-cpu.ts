@@ -1,35 +1,37 @@
-/** What the event loop of a process costs, apart from its other threads: the system counts for each thread by itself. */
+/**
+ * The CPU time of a process's event loop without its other threads, from the operating system's counters per thread.
+ */
 import fs from 'node:fs';
 
-/** Whether the system tells. */
+/** Whether the operating system reports the CPU time of each thread. */
 export const tellsThreadCpu = fs.existsSync('/proc/self/schedstat');
 
-/** Pages that the main thread of a process has touched for the first time. */
+/** The number of minor page faults of a process's main thread. */
 export function mainThreadFaults(pid: number): number {
   const stat = fs.readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
-  // After the name, which may contain spaces: state, parent, group, session, terminal, its group, flags, minor faults.
+  // Fields after the name, which may contain spaces: state, parent, group, session, terminal, its group, flags, faults.
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[7]);
 }
 
 const CALIBRATION_VALUES = 2 ** 20;
 const LEAST_FAULTS = 512;
-/** What a page costs on a machine of its own. */
+/** The cost of a new page on a physical machine. */
 const USUAL_PAGE_MS = 0.001;
 
 /**
- * How much more than usual a new page costs this thread now, in milliseconds: on some virtual machines, twenty to a hundred times as
- * much. Undefined if the memory was not new.
+ * The extra cost of a new page for this thread at the moment, in milliseconds. On some virtual machines, a page costs
+ * twenty to a hundred times as much as usual. Undefined if the memory was not new.
  */
 export function extraPageMs(): number | undefined {
   const before = { cpu: mainThreadCpuMs(process.pid), faults: mainThreadFaults(process.pid) };
-  // V8 maps large objects anew each time, unlike buffers, whose memory the C library may have kept.
+  // V8 maps new memory for each large object, unlike for buffers, whose memory the C library may have kept.
   new Array(CALIBRATION_VALUES).fill(0);
   const faults = mainThreadFaults(process.pid) - before.faults;
   if (faults < LEAST_FAULTS) return undefined;
   return Math.max(0, (mainThreadCpuMs(process.pid) - before.cpu) / faults - USUAL_PAGE_MS);
 }
 
-/** Milliseconds of CPU that the main thread of a process has used: a busy machine does not change them. */
+/** The CPU time of a process's main thread, in milliseconds. Other load on the machine does not distort it. */
 export function mainThreadCpuMs(pid: number): number {
   const [nanoseconds] = fs.readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
   return Number(nanoseconds) / 1e6;

@@ -1,5 +1,5 @@
-// What `ts-blank-space/register` does, with the results kept in `.prepare/stripped`: to load the compiler in each of a
-// few hundred processes would take longer than many of the tests.
+// Does the same as `ts-blank-space/register`, but caches the results in `.prepare/stripped`. Loading the compiler in
+// each of a few hundred processes would take longer than many of the tests.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ async function stripped(source) {
     const { default: tsBlankSpace } = await import('ts-blank-space');
     const text = tsBlankSpace(source);
     await mkdir(folder, { recursive: true });
-    // Whole or not at all: other processes read it at the same time.
+    // Write atomically, because other processes read the file at the same time.
     const partial = new URL(`${file}.${process.pid}`);
     await writeFile(partial, text);
     await rename(partial, file);

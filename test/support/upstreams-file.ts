@@ -8,7 +8,9 @@ type Json = Record<string, unknown>;
 
 export type WrittenFile = { env: { UPSTREAMS_FILE: string }; write(content: unknown): void };
 
-/** A file with the content, and a way to replace it. */
+/**
+ * Writes a file. Returns the environment variable that makes a service use it, and a function to replace its content.
+ */
 export function upstreamsFile(content: unknown): WrittenFile {
   const file = join(currentRun().folder, `upstreams-${crypto.randomUUID()}.json`);
   const write = (value: unknown) =>
@@ -17,7 +19,7 @@ export function upstreamsFile(content: unknown): WrittenFile {
   return { env: { UPSTREAMS_FILE: file }, write };
 }
 
-/** The same with packages of the AI SDK beside the file. */
+/** Writes a file next to packages of the AI SDK. Returns the environment variable that makes a service use it. */
 export function fileWithPackages(content: unknown): WrittenFile['env'] {
   const folder = mkdtempSync(join(currentRun().folder, 'packages-'));
   symlinkSync(new URL('../clients/node_modules', import.meta.url), join(folder, 'node_modules'));
@@ -26,7 +28,12 @@ export function fileWithPackages(content: unknown): WrittenFile['env'] {
   return { UPSTREAMS_FILE: file };
 }
 
-/** Upstreams named `a`, `b`, and so on, behind one model named `public`. */
+/**
+ * The content of a file with one model named `public`, whose targets are upstreams named `a`, `b`, and so on.
+ *
+ * @param upstream - more fields of each upstream
+ * @param model - more fields of the model
+ */
 export function several(upstreams: readonly Upstream[], upstream: Json = {}, model: Json = {}) {
   const names = upstreams.map((_, position) => String.fromCharCode(97 + position));
   return {

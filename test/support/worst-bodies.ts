@@ -1,19 +1,20 @@
-/** The largest and most awkward bodies that routes have to take or refuse, by name. */
+/** The largest and most expensive bodies that routes must accept or reject. */
 
 const MIB = 2 ** 20;
-/** What the test upstream reads in `user`: that it answers three words instead of all it was told. */
+/** The test upstream reads in `user` that its reply has three words instead of repeating the whole prompt. */
 const SHORT = '"user":"chunks=3"';
 const ASKED = '"max_tokens":10,"metadata":{"user_id":"chunks=3"}';
 const MESSAGE = `${SHORT},"messages":[{"role":"user","content":"Hello"}]`;
 const list = (count: number, item: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => item(index)).join(',');
 
-/** NFKC makes 18 characters of it. */
+/** A character that NFKC expands to 18. */
 const EXPANDING = '\ufdfa';
 
-/** `path` defaults to `/chat/completions`. */
+/** A body with the expected status. `path` defaults to `/chat/completions`. */
 export type WorstBody = { path?: string; make(): string; status: 200 | 400 };
 
+/** The bodies by name. The names are part of idempotency keys. */
 export const worstBodies: Record<string, WorstBody> = {
   '20 MiB of empty objects': {
     status: 400,

@@ -1,4 +1,4 @@
-/** Starts the test upstream in a process of its own, and speaks with its control endpoint. */
+/** Starts the test upstream in its own process, and calls its control endpoint. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -10,30 +10,31 @@ export type { CallRecord, Calls } from './records.ts';
 export { CANARY, MODEL, type Settings } from './settings.ts';
 
 export type Upstream = {
-  /** What `CHAT_URL`, `IMAGES_URL`, and `EMBEDDINGS_URL` take. */
+  /** The value for `CHAT_URL`, `IMAGES_URL`, and `EMBEDDINGS_URL`. */
   url: string;
-  /** What `SEARCH_URL` takes. */
+  /** The value for `SEARCH_URL`. */
   searchUrl: string;
   pid: number;
-  /** What it got and wrote so far. */
+  /** The calls that the upstream has received so far, and what it has sent. */
   calls(): Promise<Calls>;
-  /** The only call of a kind there was. Fails where there were none or several. */
+  /** Returns the only call so far. Throws if there was none, or more than one. */
   onlyCall(): Promise<Calls['last'][number]>;
-  /** Forgets calls and settings. */
+  /** Clears calls and settings. */
   reset(): Promise<void>;
-  /** Sets what it does from now on, in place of what was set before. Streams under way go on as they began. */
+  /** Replaces all settings for future calls. Streams in progress continue with their settings. */
   configure(settings: ServerSettings): Promise<void>;
+  /** Kills the upstream. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts it; it ends with `stop()`, or with this process.
+ * Starts a test upstream. It runs until `stop()`, or until this process exits.
  *
- * @param settings - as for `configure`
+ * @param settings - the first settings, as for `configure`
  */
 export async function startUpstream(settings: ServerSettings = {}): Promise<Upstream> {
   const child = fork(fileURLToPath(new URL('./server.ts', import.meta.url)), {
-    // Where the loader is found, wherever this is started from.
+    // The folder where Node.js finds the loader, regardless of this process's working directory.
     cwd: fileURLToPath(new URL('../../../', import.meta.url)),
     execArgv: [typescriptLoader],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -61,7 +62,8 @@ export async function startUpstream(settings: ServerSettings = {}): Promise<Upst
     async onlyCall() {
       const { last } = await control('/calls');
       const [call] = last;
-      if (call === undefined || last.length > 1) throw new Error(`There were ${last.length} calls.`);
+      if (call === undefined || last.length > 1)
+        throw new Error(`Expected one call, but there were ${last.length}.`);
       return call;
     },
     reset: async () => void (await control('/reset', {})),

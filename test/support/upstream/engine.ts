@@ -1,4 +1,4 @@
-/** What tests of the upstream engines share: engines with short timeouts, and what must hold of every error and answer. */
+/** Helpers for tests of the upstream engines: engines with short timeouts, and checks of errors and responses. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as chunks from '../../../schemas/completion-chunks.ts';
@@ -9,10 +9,10 @@ import { ApiError, errorEnvelope } from '../../../src/errors.ts';
 import { serialiseError } from '../../../src/telemetry/logging.ts';
 import { CANARY, MODEL } from './settings.ts';
 
-/** The upstream's key; it must be nowhere but in requests to the upstream. */
+/** The upstream's key. It must appear only in requests to the upstream. */
 export const KEY = 'upstream-key-0123456789';
 
-/** An engine with timeouts that suit tests. */
+/** Creates an engine with short timeouts. */
 export const chatEngine = (url: string, options: Partial<UpstreamChatOptions> = {}) =>
   createUpstreamChat({
     url,
@@ -24,6 +24,7 @@ export const chatEngine = (url: string, options: Partial<UpstreamChatOptions> = 
     ...options,
   });
 
+/** The input of a chat with one user message. `fields` are more fields. */
 export const asking = (content: string, fields: Record<string, unknown> = {}): CompletionInput => ({
   model: MODEL,
   messages: [{ role: 'user', content }],
@@ -34,26 +35,30 @@ export const asking = (content: string, fields: Record<string, unknown> = {}): C
 export const never = () => new AbortController().signal;
 
 /**
- * Expects an ApiError, and that neither it nor the log gives anything of the upstream away: to the client no word of
- * it, to the log no key.
+ * Asserts that a promise rejects with an ApiError that does not leak: clients get no words of the upstream, and neither
+ * clients nor the log get its key. Returns the error.
  */
 export async function failure(promise: Promise<unknown>): Promise<ApiError> {
   const error = await promise.then(
-    () => assert.fail('It did not fail.'),
+    () => assert.fail('The promise did not reject.'),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof ApiError, `Not an ApiError: ${error instanceof Error ? error.stack : error}`);
   const told = JSON.stringify([errorEnvelope(error, 'id', 'http://parley'), error.headers]);
   assert.ok(
     !told.includes(CANARY) && !told.includes(KEY) && !told.includes('127.0.0.1'),
-    `It tells the client too much: ${told}`,
+    `The error leaks to the client: ${told}`,
   );
-  assert.ok(error.options.cause instanceof Error, 'It has no cause for the log.');
+  assert.ok(error.options.cause instanceof Error, 'The error has no cause for the log.');
   const logged = JSON.stringify(serialiseError(error));
-  assert.ok(!logged.includes(KEY) && !logged.includes('upstream-key'), `It logs the key: ${logged}`);
+  assert.ok(
+    !logged.includes(KEY) && !logged.includes('upstream-key'),
+    `The error leaks the key to the log: ${logged}`,
+  );
   return error;
 }
 
+/** Collects the chunks of a stream. */
 export async function collect(chunks: AsyncIterable<CompletionChunk>): Promise<CompletionChunk[]> {
   const collected: CompletionChunk[] = [];
   for await (const chunk of chunks) collected.push(chunk);
@@ -71,18 +76,22 @@ export const textOf = (chunks: readonly CompletionChunk[], index = 0): string =>
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 for (const component of new Set([...components, ...Object.values(chunks)])) ajv.addSchema(component);
 
-/** Expects that a value fits a named component of the contract. */
+/** Asserts that a value matches the schema of a component of the contract. */
 export function fits(name: string, value: unknown): void {
   const validate = ajv.getSchema(`${name}#`) ?? ajv.getSchema(name);
-  assert.ok(validate, `There is no ${name}.`);
+  assert.ok(validate, `There is no component ${name}.`);
   assert.ok(validate(value), `${name}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
 }
 
-/** Waits until something holds. The default timeout only has to outlast a slow machine. */
+/**
+ * Waits until `holds` returns true. Fails after `ms`. The default is long, for slow machines.
+ *
+ * @param what - the expected condition, for the error message
+ */
 export async function eventually(what: string, holds: () => Promise<boolean>, ms = 120_000): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  assert.fail(`Not within ${ms} ms: ${what}`);
+  assert.fail(`Timed out after ${ms} ms: ${what}`);
 }

@@ -1,4 +1,4 @@
-/** What the test upstream answers when it is told to fail before its answer begins. */
+/** Faults that the test upstream injects before its response starts. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { reset } from '../reset.ts';
 import type { CallRecord, Records } from './records.ts';
@@ -6,7 +6,7 @@ import { CANARY, type Settings } from './settings.ts';
 
 const BLOCK = 'x'.repeat(64 * 1024);
 
-/** The body of an error, in OpenAI's shape. Like a careless server, it repeats the key that it was sent. */
+/** An error body in OpenAI's format. Like a careless server, it repeats the key of the request. */
 export const errorBody = (request: IncomingMessage, settings: Partial<Settings>): string =>
   JSON.stringify({
     error: {
@@ -22,7 +22,7 @@ const COMMENTS = ': x\n\n'.repeat(10_000);
 const EMPTY_CHUNKS = EMPTY_CHUNK.repeat(1000);
 const MEMBERS = '{},'.repeat(20_000);
 
-/** Writes for as long as the client reads. */
+/** Writes as long as the client reads. */
 function pour(response: ServerResponse, call: CallRecord, records: Records, block = BLOCK): void {
   while (!response.destroyed) {
     records.wrote(call, block.length);
@@ -32,9 +32,9 @@ function pour(response: ServerResponse, call: CallRecord, records: Records, bloc
 }
 
 /**
- * Answers with the fault.
+ * Responds with the fault in the settings.
  *
- * @returns false where the call is to be answered after all: the fault is none, or comes later
+ * @returns false if there is no fault, or if it occurs later in the response
  */
 export function answerFault(
   request: IncomingMessage,

@@ -1,4 +1,4 @@
-/** Upstreams of each kind, with the published answers of their APIs. */
+/** Upstreams of each kind, with responses from the vendors' documentation. */
 import type { Test } from 'tap';
 import type { DialectKind } from '../../../src/upstreams/schema.ts';
 import { upstreamsFile } from '../upstreams-file.ts';
@@ -22,12 +22,16 @@ const vendors = {
 export type Vendor = keyof typeof vendors;
 export const vendorKinds = Object.keys(vendors) as Vendor[];
 
-/** What the vendor answers, streamed if the request asks for it. */
+/** The vendor's response to a request, streamed if the request says so. */
 export const answerOf = (kind: Vendor, { body }: WireCall): WireAnswer => ({
   body: body.stream ? vendors[kind].stream : vendors[kind].whole,
 });
 
-/** One upstream of each kind, each behind a model of its name. `calls` are what they got. */
+/**
+ * Starts an upstream of each kind, and writes a configuration with a model for each, named after the kind.
+ *
+ * @returns the environment of a service that uses them, and the calls so far, by kind
+ */
 export async function startVendors(t: Test, answer: (kind: Vendor, call: WireCall) => WireAnswer = answerOf) {
   const servers = await Promise.all(vendorKinds.map((kind) => wireServer(t, (call) => answer(kind, call))));
   const { env } = upstreamsFile({
@@ -45,12 +49,12 @@ const eventsIn = (stream: string): string[] => stream.split(/(?<=\n\n)/);
 const indexOf = (events: readonly string[], text: string): number =>
   events.findIndex((event) => event.includes(text));
 
-/** How a stream of each kind can be cut. */
+/** The events of a stream, and the points at which tests interrupt it. */
 export type Cut = {
   events: readonly string[];
-  /** The first event with output. */
+  /** The index of the first event with output. */
   firstOutput: number;
-  /** How many events make the answer complete, even if others are missing. */
+  /** The number of events after which the reply is complete, even if others are missing. */
   complete: number;
 };
 
@@ -60,7 +64,7 @@ function cutOf(stream: string, firstOutput: string, last?: string): Cut {
   return { events, firstOutput: indexOf(events, firstOutput), complete };
 }
 
-/** A message of Anthropic and a chat completion are complete once they say why they ended. */
+/** Anthropic's messages and chat completions are complete once they contain the reason why they ended. */
 export const cuts = {
   openai: cutOf(chunkText(completionChunks), 'reasoning_content', '"finish_reason":"tool_calls"'),
   anthropic: cutOf(vendors.anthropic.stream, 'content_block_delta', 'event: message_delta'),

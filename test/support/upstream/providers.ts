@@ -1,6 +1,6 @@
 /**
- * Servers that follow the published formats of vendors that Parley reaches through the AI SDK: Google's "Generating
- * content", Mistral's "Chat Completion API", and Cohere's "Chat API v2" with its streams.
+ * Servers in the documented formats of vendors that Parley calls through the AI SDK: Google's "Generating content",
+ * Mistral's "Chat Completion API", and Cohere's "Chat API v2" with its streams.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
@@ -11,19 +11,19 @@ import { type CreateProvider, loadProvider } from '../../../src/upstreams/packag
 import type { Body } from '../http.ts';
 import { CANARY } from './settings.ts';
 
-/** What a model says. */
+/** A reply of a model. */
 export type Said = { thought?: string; texts?: string[]; call?: { name: string; input: object } };
 
 type Vendor = {
   package: string;
-  /** Follows the origin in the base URL. */
+  /** The path of the base URL. */
   base: string;
   keyHeader: string;
   /** The header's value for a key. */
   keyValue(key: string): string;
   isStream(path: string, body: Body): boolean;
   whole(said: Said): Body;
-  /** The data of the events of a stream. The last one or two say why it ended. */
+  /** The data of the events of a stream. The last one or two contain the reason why it ended. */
   events(said: Said): unknown[];
   errorBody(status: number): Body;
 };
@@ -89,6 +89,7 @@ const cohereBlock = (index: number, type: 'text' | 'thinking', texts: readonly s
   { type: 'content-end', index },
 ];
 
+/** The formats of the vendors. */
 export const vendors = {
   google: {
     package: '@ai-sdk/google',
@@ -187,21 +188,27 @@ export type VendorName = keyof typeof vendors;
 export const vendorNames = Object.keys(vendors) as VendorName[];
 
 const { resolve } = createRequire(new URL('../../clients/package.json', import.meta.url));
+/** Loads the vendor's package. Returns its function that creates a provider. */
 export const creatorOf = (vendor: VendorName): CreateProvider =>
   loadProvider(resolve(vendors[vendor].package));
 
 export type ProviderCall = { path: string; headers: IncomingMessage['headers']; body: Body };
 
 /**
- * Says `said`, or fails in one of these ways. Streams fail after their first output. `until` delays an answer, and the
- * end of a stream.
+ * How a server responds: with a reply, an error status, or a fault. Streams fail after their first output. `until`
+ * delays a whole response, or the rest of a stream.
  */
 export type Way =
   | (Said & { until?(): Promise<void> })
   | { status: number; headers?: Record<string, string> }
   | { fault: 'hang' | 'cut' | 'truncate' | 'bad-event' | 'endless' };
 
-/** A server of a vendor until the test ends. */
+/**
+ * Starts a server of a vendor, which stops when the test ends.
+ *
+ * @returns the base URL, `set` to choose how it responds and clear its state, and `state` with the calls and the time of
+ * the last abort by a client
+ */
 export async function providerServer(t: Test, name: VendorName) {
   const vendor: Vendor = vendors[name];
   const state = { calls: [] as ProviderCall[], way: {} as Way, abortedAt: undefined as number | undefined };
@@ -272,4 +279,5 @@ export async function providerServer(t: Test, name: VendorName) {
   };
 }
 
+/** The tokens that the servers report. */
 export const usage = USAGE;

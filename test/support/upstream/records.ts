@@ -1,4 +1,4 @@
-/** What the test upstream remembers of the calls that it got. */
+/** The test upstream's records of its calls. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 export type CallRecord = {
@@ -6,16 +6,17 @@ export type CallRecord = {
   path: string;
   headers: IncomingHttpHeaders;
   body: unknown;
-  /** Milliseconds since 1970, as are all times here. */
+  /** When the call arrived, in milliseconds since 1970, like all times here. */
   at: number;
-  /** When the connection was lost before the answer was whole; null where it was not. */
+  /** When the connection closed before the response was complete; null if it did not. */
   abortedAt: number | null;
   endedAt: number | null;
-  /** Of the answer's body. */
+  /** The number of bytes sent in the response's body. */
   bytes: number;
   chunks: number;
 };
 
+/** The numbers of calls in total and by kind, and of connections, aborts, bytes, and chunks. */
 export type Counters = {
   calls: number;
   chat: number;
@@ -24,18 +25,19 @@ export type Counters = {
   search: number;
   models: number;
   other: number;
-  /** Connections that were accepted. */
+  /** The number of accepted connections. */
   connections: number;
-  /** Calls under way. */
+  /** The number of calls in flight. */
   open: number;
   aborted: number;
   bytes: number;
   chunks: number;
 };
 
+/** The counters, and the latest calls in order. */
 export type Calls = Counters & { last: CallRecord[] };
 
-/** So many calls are kept whole; the counters count all. */
+/** The number of calls to keep. The counters count all calls. */
 const KEPT = 200;
 
 const zero = (): Counters => ({
@@ -53,11 +55,12 @@ const zero = (): Counters => ({
   chunks: 0,
 });
 
+/** The counters and the latest calls of the test upstream. */
 export class Records {
   counters = zero();
   #last: CallRecord[] = [];
 
-  /** Begins the record of a call, and follows its answer to the end. */
+  /** Starts the record of a call, and updates it when its response ends. */
   begin(
     kind: 'chat' | 'images' | 'embeddings' | 'search' | 'models' | 'other',
     record: Pick<CallRecord, 'method' | 'path' | 'headers' | 'body'>,
@@ -87,7 +90,7 @@ export class Records {
     return call;
   }
 
-  /** Notes what was written of a call's answer. */
+  /** Counts bytes and chunks that were written to a response. */
   wrote(call: CallRecord, bytes: number, chunks = 0): void {
     call.bytes += bytes;
     call.chunks += chunks;

@@ -1,4 +1,4 @@
-/** What the test upstream answers to a chat, as a small model would: honest about tools, formats, `n` and usage. */
+/** The test upstream's replies to chats. Like a small model, it respects tools, formats, `n`, and usage. */
 import { MODEL, type Settings } from './settings.ts';
 
 type Json = Record<string, unknown>;
@@ -10,11 +10,11 @@ export type ChatBody = Json & {
   tools?: Json[];
 };
 
-/** How many it gives. */
+/** The number of choices in a response. */
 export const choicesOf = ({ n }: { n?: unknown }, { choices }: Settings): number =>
   choices > 0 ? choices : Number(n ?? 1);
 
-/** The pieces are the tokens of this model: each counts as one. A stream can have millions, so they are made as needed. */
+/** A reply. Each piece counts as one token. A stream can have millions of pieces, so they are generated lazily. */
 export type Reply = {
   pieces: Iterable<string>;
   toolCalls: Json[] | undefined;
@@ -28,7 +28,7 @@ const textOf = (content: unknown): string => {
   return (content as Json[]).map((part) => part.text ?? '').join('');
 };
 
-/** Arguments that fit a tool's schema: each required property with a value of its type. */
+/** Arguments that match a tool's schema: each required property, with a value of its type. */
 function argumentsFor(parameters: Json | undefined): Json {
   const properties = (parameters?.properties ?? {}) as Record<string, Json>;
   const required = (parameters?.required ?? Object.keys(properties)) as string[];
@@ -45,7 +45,7 @@ function argumentsFor(parameters: Json | undefined): Json {
 
 type Called = { name: string; arguments: Json };
 
-/** The call of this turn, if there is one. */
+/** The tool call of this turn, if there is one. */
 function calledTool(body: ChatBody, { calls }: Settings): Called | undefined {
   const offered = (body.tools ?? []).map((tool) => tool.function as { name: string; parameters?: Json });
   const messages = body.messages ?? [];
@@ -78,6 +78,7 @@ function* filler(count: number, size: number): Generator<string> {
   for (let number = 0; number < count; number += 1) yield ` ${number}`.padEnd(size, 'x').slice(0, size);
 }
 
+/** The reply to a request of chat completions. */
 export function replyTo(body: ChatBody, settings: Settings): Reply {
   const tool = calledTool(body, settings);
   const turn = (body.messages ?? []).filter(({ role }) => role === 'tool').length + 1;
@@ -106,7 +107,7 @@ export function replyTo(body: ChatBody, settings: Settings): Reply {
   };
 }
 
-/** What chunks and whole answers begin with. */
+/** The first fields of chunks and whole responses. */
 export const headOf = (body: ChatBody, settings: Settings, object: string): Json =>
   settings.bare
     ? { object, model: body.model ?? MODEL }
@@ -119,12 +120,13 @@ export const headOf = (body: ChatBody, settings: Settings, object: string): Json
         service_tier: 'test',
       };
 
+/** Log probabilities for the pieces of a reply. */
 export const logprobsOf = (pieces: readonly string[]): Json => ({
   content: pieces.map((token) => ({ token, logprob: -0.5, bytes: null, top_logprobs: [] })),
   refusal: null,
 });
 
-/** The whole answer. */
+/** The whole response. */
 export function completionOf(body: ChatBody, settings: Settings): Json {
   const { finishReason, pieces: made, toolCalls, usage } = replyTo(body, settings);
   const pieces = [...made];

@@ -1,6 +1,6 @@
 /**
- * The test upstream: a small, honest OpenAI-compatible server with a search page beside it, in a process of its own,
- * whose delays and faults can be set. Tests and benchmarks start it through `client.ts`, or by hand:
+ * The test upstream: a small OpenAI-compatible server with a search endpoint, which runs in its own process. Tests can
+ * configure its delays and faults. Tests and benchmarks start it through `client.ts`. To start it by hand:
  *
  *     node --import=ts-blank-space/register test/support/upstream/server.ts 9000
  */
@@ -17,7 +17,7 @@ import { rest } from './wheel.ts';
 
 type Json = Record<string, unknown>;
 
-/** One pixel. */
+/** A PNG of one pixel. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -60,7 +60,7 @@ const imageList = (body: Json, settings: Settings) => ({
   })),
 });
 
-/** Components with all the digits of a float64, that depend on the input. */
+/** A vector that depends on the input. */
 function vectorOf(input: unknown, dimensions: number): number[] {
   const seed = [...JSON.stringify(input).slice(0, 1000)].reduce(
     (sum, character) => sum + (character.codePointAt(0) ?? 0),
@@ -69,7 +69,7 @@ function vectorOf(input: unknown, dimensions: number): number[] {
   return Array.from({ length: dimensions }, (_, index) => Math.fround(Math.sin(seed + index)));
 }
 
-/** Last input first: clients go by the index. */
+/** The embeddings, last input first, because clients must use the index. */
 function embeddingList(body: Json, encoding: unknown) {
   const { dimensions = 8, input } = body as { dimensions?: number; input: unknown };
   const inputs = Array.isArray(input) && typeof input[0] !== 'number' ? (input as unknown[]) : [input];
@@ -114,7 +114,7 @@ const kindOf = (path: string) =>
             ? 'search'
             : 'other';
 
-/** The server's own objections to a call: the key, a field that it does not take. */
+/** The error for a call with a wrong key or a field that the server does not support; undefined if there is none. */
 function objection(
   request: IncomingMessage,
   body: Json,
@@ -178,7 +178,7 @@ upstream.on('connection', () => {
 });
 let port = Number(process.argv[2] ?? 0);
 
-/** Listens at the port it had before, or stops listening and drops every connection. */
+/** Listens on the same port as before, or stops listening and closes every connection. */
 function listen(isWanted: boolean): Promise<void> {
   if (isWanted === upstream.listening) return Promise.resolve();
   return new Promise((resolve) => {
@@ -188,7 +188,7 @@ function listen(isWanted: boolean): Promise<void> {
   });
 }
 
-/** `GET /calls`, `POST /reset`, `POST /configure` with settings that replace those there were; all answer the calls. */
+/** `GET /calls`, `POST /reset`, and `POST /configure` with settings that replace all others. Each returns the calls. */
 const control = createServer(async (request, response) => {
   const raw = await text(request);
   if (request.url === '/reset') records.reset();
@@ -197,12 +197,12 @@ const control = createServer(async (request, response) => {
     faultsLeft = server.faultTimes || Number.POSITIVE_INFINITY;
     await listen((server.fault ?? standard.fault) !== 'refuse');
   }
-  // A connection that ends as it is used again would fail a test.
+  // Reusing a connection that is about to close would fail a test.
   response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
   response.end(JSON.stringify(records.calls()));
 });
 
-// A test that dies takes the server along.
+// Exit if the test process exits.
 process.on('disconnect', () => process.exit());
 await listen(true);
 port = (upstream.address() as AddressInfo).port;

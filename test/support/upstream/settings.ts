@@ -1,47 +1,47 @@
 /**
- * What the test upstream does with a call. Set for the whole server through its control endpoint, or for one call
- * through its `user` or the end of its model's name, so that thousands of streams can each have their own:
+ * The settings of the test upstream. They apply to the whole server through its control endpoint, or to one call
+ * through its `user` or the end of its model's name, so that each of thousands of streams can have different settings:
  * `"user": "chunks=1200,chunkIntervalMs=50"`, `"model": "test-model@fault=stall,faultAfter=3"`.
  */
 
-/** Words that must never reach a client of the service; every error body holds them, and the key that was sent. */
+/** Words that must never reach a client of the service. Every error body contains them, and the key of the request. */
 export const CANARY = 'CANARY-words-of-the-upstream';
 export const MODEL = 'test-model';
 
-/** What can go wrong, in the order in which it can. */
+/** Faults, in the order of the phases in which they occur. */
 export const faults = [
   'none',
-  /** Nobody listens: for the whole server only. */
+  /** The server does not listen. Only for the whole server. */
   'refuse',
-  /** The connection is reset once the request was read. */
+  /** The connection is reset after the request is read. */
   'reset',
-  /** No answer at all. */
+  /** No response. */
   'hang',
-  /** The answer is an error with `status`. */
+  /** An error with `status`. */
   'status',
   'redirect',
   'content-type',
   'bad-json',
-  /** Status 200 and an error. */
+  /** Status 200 with an error body. */
   'error-body',
-  /** One string that does not end. */
+  /** A body with an endless string. */
   'giant',
   /** Headers of 1 MiB. */
   'headers',
-  /** A stream of comments that does not end. */
+  /** An endless stream of comments. */
   'comments',
-  /** A stream of chunks without output that does not end. */
+  /** An endless stream of chunks without output. */
   'empty-chunks',
-  /** An object of a thousand million small members. */
+  /** An endless list of small objects. */
   'members',
-  /** The answer, or a chunk, holds bytes that are no UTF-8. */
+  /** The body, or a chunk, contains invalid UTF-8. */
   'invalid-utf8',
-  /** The connection is reset after `cutBytes` of the answer's body. */
+  /** The connection is reset after `cutBytes` of the body. */
   'cut-bytes',
   // Only streams, after `faultAfter` chunks:
-  /** Nothing more comes. */
+  /** The stream sends nothing more. */
   'stall',
-  /** The answer ends as if it were whole. */
+  /** The stream ends as if it were complete. */
   'truncate',
   /** The connection is reset. */
   'cut',
@@ -52,55 +52,62 @@ export const faults = [
   'no-done',
   /** No `finish_reason`. */
   'no-finish',
-  /** `[DONE]`, and the answer ends a little later. */
+  /** `[DONE]`, and the response ends a little later. */
   'late-end',
-  /** `[DONE]`, and then the answer does not end. */
+  /** `[DONE]`, but the response does not end. */
   'linger',
 ] as const;
 export type Fault = (typeof faults)[number];
 
 export type Settings = {
-  /** Before the headers of the answer. */
+  /** The delay before the headers of the response. */
   headersDelayMs: number;
-  /** After the headers, before the first chunk, or the body. */
+  /** The delay between the headers and the first chunk, or the body. */
   firstChunkDelayMs: number;
+  /** The time between chunks of text. */
   chunkIntervalMs: number;
-  /** In place of `chunkIntervalMs`: a chunk is a token. */
+  /** The pace of a stream, in place of `chunkIntervalMs`. A chunk is a token. */
   tokensPerSecond: number;
-  /** The text of every honest reply; '' for what it says by itself. */
+  /** The text of every reply; '' for the default, which depends on the request. */
   reply: string;
-  /** How many chunks of text; 0 for the words of the honest reply. */
+  /** The number of chunks of filler text; 0 for the words of the reply. */
   chunks: number;
-  /** Characters of each chunk, where `chunks` is set. */
+  /** The number of characters in each chunk, if `chunks` is set. */
   chunkSize: number;
-  /** How many choices or images it gives, whatever `n` asks for; 0 for as many as asked. */
+  /** The number of choices or images, in place of `n`; 0 to respect `n`. */
   choices: number;
-  /** Cuts every event into pieces of so many bytes, each a write of its own; 0 for whole ones. */
+  /** Splits every event into writes of this many bytes; 0 to write whole events. */
   splitBytes: number;
   fault: Fault;
+  /** The number of chunks of text before a fault of a stream. */
   faultAfter: number;
+  /** The number of bytes before the fault `cut-bytes`. */
   cutBytes: number;
-  /** Only the first so many calls have the fault; 0 for all. */
+  /** The number of calls that have the fault; 0 for all. */
   faultTimes: number;
-  /** Of the `status` fault, and what its body says. */
+  /** The status and error body of the fault `status`. */
   status: number;
   code: string;
   param: string;
   message: string;
   retryAfter: string;
-  /** When usage is told: as asked for (with the whole answer, or `include_usage`), never, all zero, or with the last choice. */
+  /**
+   * When to report usage: as requested (in a whole response, or with `include_usage`), never, as zero, or with
+   * `finish_reason`.
+   */
   usage: 'asked' | 'never' | 'zero' | 'with-finish';
-  /** Leaves out what a server can leave out: fingerprint, logprobs, refusal, role, id, created. */
+  /** Whether to leave out optional fields: fingerprint, logprobs, refusal, role, id, and created. */
   bare: boolean;
   /**
-   * The tool calls that it makes, one a turn, where the client offers a tool of that name; then it answers with text. Null
-   * for the first tool with arguments that fit.
+   * The tool calls to make, one per turn, if the client offers a tool of that name, and then a reply with text. Null to
+   * call the first tool with valid arguments.
    */
   calls: readonly { name: string; arguments: Record<string, unknown> }[] | null;
-  /** Chunks bear the time at which they were sent, as `sent_at`, in milliseconds since 1970 and their fractions. */
+  /** Whether chunks contain the time at which they were sent, as `sent_at`, in fractional milliseconds since 1970. */
   stamp: boolean;
 };
 
+/** The default settings. */
 export const standard: Readonly<Settings> = Object.freeze({
   headersDelayMs: 0,
   firstChunkDelayMs: 0,
@@ -126,29 +133,33 @@ export const standard: Readonly<Settings> = Object.freeze({
   stamp: false,
 });
 
-/** What belongs to the server as a whole. */
+/** Settings of the whole server. */
 export type ServerSettings = Partial<Settings> & {
+  /** The response of `GET /models`. */
   models?: unknown;
-  /** Calls whose body has the words `schedule-0`, `schedule-1`, and so on, each have their own settings. */
+  /** Settings for calls whose body contains the word `schedule-0`, `schedule-1`, and so on. */
   schedules?: Partial<Settings>[];
-  /** Where set, calls with another key are answered 401. */
+  /** If set, calls with a different key get a 401. */
   apiKey?: string | null;
-  /** Fields of a body that are answered 400. */
+  /** Fields in a body that cause a 400. */
   refuses?: string[];
-  /** Answers in place of the honest ones, as JSON. */
+  /** Responses to use in place of the default ones, as JSON. */
   completion?: unknown;
   images?: unknown;
   embeddings?: unknown;
-  /** How vectors are encoded, whatever the call asks for. */
+  /** The encoding of vectors, regardless of the request. */
   encoding?: 'float' | 'base64';
   search?: unknown;
-  /** The data of a stream's events, in place of the honest ones. */
+  /** The data of a stream's events, in place of the default ones. */
   events?: string[];
 };
 
 const convention = /^\w+=[\w.-]+(,\w+=[\w.-]+)*$/;
 
-/** Reads `chunks=5,chunkIntervalMs=10`; nothing for a text that is not of this form, or names no setting. */
+/**
+ * Parses settings such as `chunks=5,chunkIntervalMs=10`. Returns none if the text has another format or an unknown
+ * name.
+ */
 export function readSettings(text: unknown): Partial<Settings> {
   if (typeof text !== 'string' || !convention.test(text)) return {};
   const pairs = text.split(',').map((pair) => pair.split('=', 2) as [keyof Settings, string]);
@@ -160,7 +171,7 @@ export function readSettings(text: unknown): Partial<Settings> {
   return Object.fromEntries(pairs.map(([name, value]) => [name, typed(name, value)]));
 }
 
-/** A call's settings: the server's, those of its schedule, those at the end of its model's name, those of its `user`. */
+/** A call's settings. Later sources override earlier ones: server, schedule, end of the model's name, `user`. */
 export function settingsOf(server: ServerSettings, body: Record<string, unknown>, raw = ''): Settings {
   const model = typeof body.model === 'string' ? body.model.split('@', 2)[1] : undefined;
   const [, schedule] = (server.schedules && /\bschedule-(\d+)\b/.exec(raw)) ?? [];

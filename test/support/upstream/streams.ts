@@ -1,4 +1,4 @@
-/** Streams of the test upstream: paced by one timer for all, stopped by clients that do not read. */
+/** Streams of the test upstream. One timer paces all of them, and each waits for its client to read. */
 import type { ServerResponse } from 'node:http';
 import { reset } from '../reset.ts';
 import type { CallRecord, Records } from './records.ts';
@@ -9,10 +9,10 @@ import { rest, wheel } from './wheel.ts';
 
 type Json = Record<string, unknown>;
 
-/** One event; `isText` where it counts as a chunk of text, and as a beat of the pace. */
+/** One event. `isText` if it counts as a chunk of text, which the pace applies to. */
 type Event = { name?: string; data: string; isText: boolean };
 
-/** The events of an honest answer, made one at a time: a stream can be endless. */
+/** The events of a default reply, generated lazily because a stream can be endless. */
 function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
   const { finishReason, pieces, toolCalls, usage } = replyTo(body, settings);
   const head = headOf(body, settings, 'chat.completion.chunk');
@@ -42,7 +42,7 @@ function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
     const [call] = toolCalls ?? [];
     if (call !== undefined) {
       const { arguments: given, name } = call.function as { arguments: string; name: string };
-      // As OpenAI does: the name first, the arguments in pieces.
+      // As OpenAI does: first the name, then the arguments in pieces.
       yield {
         data: chunk(index, { tool_calls: [{ index: 0, ...call, function: { name, arguments: '' } }] }, null),
         isText: true,
@@ -68,14 +68,14 @@ function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
   else if (asksUsage) yield { data: JSON.stringify({ ...head, choices: [], usage }), isText: false };
 }
 
-/** Writes the last bytes of an answer, and resets the connection. */
+/** Writes the last bytes of a response, and resets the connection. */
 export function resetAfter(response: ServerResponse, bytes: Uint8Array): void {
   const end = () => response.socket && reset(response.socket);
   if (bytes.length === 0) end();
   else response.write(bytes, end);
 }
 
-/** What a fault puts in the place of the rest; false where the stream just goes on. */
+/** Injects a fault into a stream. Returns false if the stream continues. */
 function breakOff(response: ServerResponse, { fault }: Settings): boolean {
   if (fault === 'truncate') response.end();
   else if (fault === 'cut') response.socket && reset(response.socket);
@@ -96,10 +96,10 @@ function breakOff(response: ServerResponse, { fault }: Settings): boolean {
 }
 
 /**
- * Answers with a stream.
+ * Responds with a stream.
  *
- * @param given - the data of its events, in place of the honest ones
- * @param vendor - whose format it has, if not that of chat completions
+ * @param given - the data of its events, in place of the default ones
+ * @param vendor - the API whose format to use; default: chat completions
  */
 export async function stream(
   response: ServerResponse,
@@ -151,7 +151,7 @@ export async function stream(
     else if (settings.fault !== 'linger') response.end();
   };
 
-  /** Writes until it has to wait: for the pace, for the client, or for the other streams. */
+  /** Writes events until it must wait for the pace, for the client, or for other streams. */
   const step = () => {
     for (let burst = 0; burst < 100; burst += 1) {
       if (response.destroyed || isCut) return;

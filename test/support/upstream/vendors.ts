@@ -1,6 +1,6 @@
 /**
- * The honest answers of the test upstream in the published formats of two other APIs: Anthropic's Messages API and OpenAI's
- * Responses API. Text only.
+ * The test upstream's default responses in the documented formats of Anthropic's Messages API and OpenAI's Responses
+ * API. Text only.
  */
 import type { DialectKind } from '../../../src/upstreams/schema.ts';
 import { type ChatBody, replyTo } from './replies.ts';
@@ -12,9 +12,9 @@ export type VendorEvent = { name: string; data: string; isText: boolean };
 
 type Api = {
   path: string;
-  /** A body as one of chat completions, as far as the reply depends on it. */
+  /** Converts a body to one of chat completions, as far as the reply depends on it. */
   chatBody(body: Json): ChatBody;
-  /** The whole answer. */
+  /** The whole response. */
   answer(body: ChatBody, text: string, usage: Json, finishReason: string): Json;
   /** The events of a stream. */
   events(body: ChatBody, settings: Settings): Iterator<VendorEvent>;
@@ -112,16 +112,19 @@ const apis: Readonly<Record<Vendor, Api>> = {
   },
 };
 
-/** Undefined for chat completions. */
+/** The API that a path belongs to; undefined for chat completions and other paths. */
 export const vendorOf = (path: string): Vendor | undefined =>
   (Object.keys(apis) as Vendor[]).find((vendor) => path.endsWith(apis[vendor].path));
 
+/** Converts a body of a vendor's API to one of chat completions, without tools. */
 export const chatBodyOf = (vendor: Vendor, { tools: _tools, ...body }: Json): ChatBody =>
   apis[vendor].chatBody(body);
 
+/** The events of a stream in a vendor's format. */
 export const vendorEvents = (vendor: Vendor, body: ChatBody, settings: Settings): Iterator<VendorEvent> =>
   apis[vendor].events(body, settings);
 
+/** The whole response in a vendor's format. */
 export function vendorAnswer(vendor: Vendor, body: ChatBody, settings: Settings): Json {
   const { finishReason, pieces, usage } = replyTo(body, settings);
   const text = [...pieces].join('');

@@ -1,13 +1,14 @@
-/** One timer for thousands of streams: a timer each would cost more than the streams. */
+/** One timer for thousands of streams, because a timer for each would cost more than the streams. */
 
 const SLOT_MS = 2;
 
+/** Runs callbacks after a delay, with one timer for all. */
 export class TimerWheel {
   readonly #slots = new Map<number, (() => void)[]>();
   #timer: NodeJS.Timeout | undefined;
   #slot = 0;
 
-  /** Calls back once, `ms` from now or up to 2 ms later. */
+  /** Calls `callback` once, after `ms` or up to 2 ms later. */
   after(ms: number, callback: () => void): void {
     this.#start();
     const slot = Math.max(Math.ceil((performance.now() + ms) / SLOT_MS), this.#slot + 1);
@@ -39,6 +40,6 @@ export class TimerWheel {
 
 export const wheel = new TimerWheel();
 
-/** Waits on the wheel; not at all for 0. */
+/** Waits with the shared timer; returns undefined for 0. */
 export const rest = (ms: number): Promise<void> | undefined =>
   ms > 0 ? new Promise((resolve) => wheel.after(ms, resolve)) : undefined;

@@ -1,6 +1,6 @@
 /**
- * A server that answers what a test writes, and streams in the published formats of two vendors: Anthropic's "Streaming
- * messages", and OpenAI's "Streaming API responses" and "Streaming chat completions".
+ * A server with responses from the test, and sample responses in the documented formats of two vendors: Anthropic's
+ * "Streaming messages", and OpenAI's "Streaming API responses" and "Streaming chat completions".
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,10 +9,15 @@ import type { Test } from 'tap';
 import type { Body } from '../http.ts';
 
 export type WireCall = { method: string; path: string; headers: IncomingHttpHeaders; body: Body };
-/** A string is sent as server-sent events, anything else as JSON. */
+/** A response. A string body is sent as server-sent events, and any other as JSON. */
 export type WireAnswer = { status?: number; headers?: Record<string, string>; body: unknown };
 
-/** Answers in this process until the test ends. `calls` are the requests so far. */
+/**
+ * Starts a server in this process, which stops when the test ends.
+ *
+ * @param answer - returns the response to a request
+ * @returns the base URL, and the requests so far
+ */
 export async function wireServer(t: Test, answer: (call: WireCall) => WireAnswer | Promise<WireAnswer>) {
   const calls: WireCall[] = [];
   const server = createServer(async (request, response) => {
@@ -44,10 +49,11 @@ export async function wireServer(t: Test, answer: (call: WireCall) => WireAnswer
 
 type Event = { type: string } & Record<string, unknown>;
 
-/** Of chat completions: without names, and with an end. */
+/** The text of a stream of chat completions: events without names, and `[DONE]`. */
 export const chunkText = (chunks: readonly object[]): string =>
   [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('');
 
+/** The text of a stream of named events. */
 export const eventText = (events: readonly Event[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
@@ -66,7 +72,9 @@ const block = (index: number, content: object, deltas: object[]): Event[] => [
   { type: 'content_block_stop', index },
 ];
 
-/** Thinking, hidden thinking, text, and two calls of tools, of which one has no arguments. */
+/**
+ * A reply as events of Anthropic's API: thinking, redacted thinking, text, and two tool calls, one without arguments.
+ */
 export const anthropicEvents: readonly Event[] = [
   {
     type: 'message_start',
@@ -105,7 +113,7 @@ export const anthropicEvents: readonly Event[] = [
   { type: 'message_stop' },
 ];
 
-/** The same answer as a whole. */
+/** The same reply as a whole message. */
 export const anthropicMessage = {
   ...begun,
   content: [
@@ -167,7 +175,7 @@ const response = (status: string, more: object = {}) => ({
   ...more,
 });
 
-/** Of a tool in a namespace. */
+/** A call of a tool in a namespace. */
 const namedItem = {
   id: 'fc_67ca09c6bedc8190a7abfec07b1a1333',
   type: 'function_call',
@@ -178,7 +186,7 @@ const namedItem = {
   arguments: '{"city":"Paris"}',
 };
 
-/** The same answer, with a second call of a tool in a namespace, as OpenAI's Responses API gives it. */
+/** The same reply as a whole response of OpenAI's Responses API, but its second call is of a tool in a namespace. */
 export const openaiResponse = response('completed', {
   output: [reasoningItem, messageItem, callItem, namedItem],
   usage: {
@@ -197,6 +205,7 @@ const named = { item_id: namedItem.id, output_index: 3 };
 const [{ text: summaryText = '' } = {}] = reasoningItem.summary;
 const [part] = messageItem.content;
 
+/** The same response as events. */
 export const openaiEvents: readonly Event[] = [
   { type: 'response.created', response: response('in_progress') },
   { type: 'response.in_progress', response: response('in_progress') },
@@ -256,7 +265,7 @@ const piece = (delta: object, finish: string | null = null) => ({
 const callPiece = (index: number, text: string, begun: { id?: string; type?: string } = {}, name = {}) =>
   piece({ tool_calls: [{ index, ...begun, function: { ...name, arguments: text } }] });
 
-/** The same answer as chunks of a chat completion. Reasoning is in the field that vLLM has for it. */
+/** The same reply as chunks of a chat completion, with reasoning in the field that vLLM uses. */
 export const completionChunks: readonly object[] = [
   piece({ role: 'assistant', content: '' }),
   piece({ reasoning_content: 'The user asks ' }),

@@ -1,4 +1,4 @@
-// Runs in a page after its load, in the scope of Playwright's selector engine `engine`.
+// Runs in a page after it loads, in the scope of Playwright's selector engine `engine`.
 const all = (selector) => engine.querySelectorAll(engine.parseSelector(selector), document);
 const one = (selector) => engine.querySelector(engine.parseSelector(selector), document, true);
 const is = (element, state) => engine.elementState(element, state).matches;
@@ -14,7 +14,7 @@ globalThis.parleyWalk = {
     return is(element, state);
   },
 
-  /** The element once it has these states, otherwise what is missing. */
+  /** Returns the element if it has these states, or else a sentence that says which state is missing. */
   async ready(selector, states, isCentered) {
     const element = one(selector);
     if (element === undefined) return 'There is no such element.';
@@ -24,7 +24,7 @@ globalThis.parleyWalk = {
     return element;
   },
 
-  /** Prepares an element to be typed into: it has the focus, and all of its text is selected. */
+  /** Focuses an element and selects all of its text, so that typing replaces it. */
   select(selector) {
     engine.selectText(one(selector));
   },
@@ -33,6 +33,6 @@ globalThis.parleyWalk = {
     engine.focusNode(one(selector));
   },
 
-  /** Calls a function with an element. */
+  /** Calls a function with the element. */
   call: (selector, action) => action(one(selector)),
 };

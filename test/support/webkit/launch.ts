@@ -1,4 +1,4 @@
-/** Debian's WebKitGTK in its MiniBrowser, driven with WebDriver. */
+/** Debian's WebKitGTK in its MiniBrowser, controlled through WebDriver. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import { Session } from './session.ts';
 /** A line of the console, such as `https://parley.test/:1:7: CONSOLE JS ERROR TypeError: …`. */
 const consoleLine = /\bCONSOLE (?:[A-Z]+ )??(WARN|ERROR)\b:? *(.*)$/;
 
-/** The part of Playwright's contexts that walks use. */
+/** The part of Playwright's `BrowserContext` that walks use. */
 export class WebKitContext {
   readonly #session: Session;
   readonly #statuses = new Map<string, number>();
@@ -32,22 +32,22 @@ export class WebKitContext {
     return page;
   }
 
-  /** Of the page that was opened first. */
+  /** The cookies of the page that was opened first. */
   async cookies(): Promise<{ name: string; value: string }[]> {
     const [page] = this.#pages.values();
     return (await page?.cookies()) ?? [];
   }
 
-  /** The page that the browser works for at the moment. Its console does not say for which page it speaks. */
+  /** The page of the latest command. Console messages belong to it, because they do not name their page. */
   get current(): WebKitPage | undefined {
     return this.#pages.get(this.#session.window);
   }
 }
 
 /**
- * Starts a WebKit that finds every https host on a server.
+ * Starts a WebKit that connects every https host to a server.
  *
- * @param hosts - that the server answers for
+ * @param hosts - the hosts that the server serves; connections to others are reported as requests of the current page
  */
 export async function launchWebKit(
   t: Test,
@@ -81,6 +81,6 @@ export async function launchWebKit(
     },
   });
   context = new WebKitContext(session, server);
-  // The newer interface has more methods, which no walk uses.
+  // The real type has more methods, which no walk uses.
   return { context: context as unknown as BrowserContext, close: () => session.end() };
 }

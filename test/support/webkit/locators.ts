@@ -1,4 +1,4 @@
-/** Playwright's selectors, without Playwright's drivers, none of which WebKitGTK understands. */
+/** Playwright's selectors without Playwright's protocols, which WebKitGTK does not support. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ type ByRole = { name?: string | RegExp; exact?: boolean; level?: number; selecte
 type Exact = { exact?: boolean };
 
 const require = createRequire(import.meta.url);
-// Files that the package does not export. Its version is fixed, and this is the last one that has them.
+// The package does not export these files. Its version is pinned, and it is the last one that contains them.
 const internals = join(dirname(require.resolve('playwright-core-bidi/package.json')), 'lib');
 const engine: { source: string } = require(join(internals, 'generated/injectedScriptSource.js'));
 const selectors: {
@@ -26,7 +26,7 @@ const engineOptions = {
   customEngines: [],
 };
 
-/** Defines `parleyWalk` in a page. */
+/** A script that defines `parleyWalk` in a page. */
 export const inPageScript = `
   const engine = (() => {
     const module = {};
@@ -35,7 +35,7 @@ export const inPageScript = `
   })();
   ${readFileSync(new URL('in-page.js', import.meta.url), 'utf8')}`;
 
-/** What a locator needs of its page. */
+/** The functions of a page that a locator needs. */
 export type LocatorPage = {
   /** Calls a function of `in-page.js`. */
   ask<T>(name: string, ...args: unknown[]): Promise<T>;
@@ -46,7 +46,7 @@ export type LocatorPage = {
   waitFor(selector: string, state: string): Promise<void>;
 };
 
-/** The part of Playwright's locators that walks use, which means the same. */
+/** The part of Playwright's `Locator` that walks use, with the same behavior. */
 export class Locator {
   readonly #page: LocatorPage;
   readonly #selector: string;

@@ -1,4 +1,4 @@
-/** A page in WebKitGTK with the part of Playwright's interface that walks use, on WebDriver. */
+/** A page in WebKitGTK, controlled through WebDriver, with the part of Playwright's `Page` that walks use. */
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inPageScript, Locator, type LocatorPage } from './locators.ts';
@@ -9,7 +9,7 @@ const POLL_MS = 50;
 /** https://www.w3.org/TR/webdriver2/#keyboard-actions */
 const keyCodes: Record<string, string> = { Control: '\uE009', Enter: '\uE007', Escape: '\uE00C' };
 
-/** What happens while a page changes. */
+/** Errors that can occur while a page changes, after which a command is retried. */
 const passing = new Set([
   'element click intercepted',
   'element not interactable',
@@ -23,6 +23,7 @@ type Asked = { url(): string };
 type Listener = (event: never) => void;
 type Size = { width: number; height: number };
 
+/** The part of Playwright's `Page` that walks use, with the same behavior. */
 export class WebKitPage {
   readonly #session: Session;
   readonly #window: string;
@@ -41,7 +42,7 @@ export class WebKitPage {
     return this.#session.command(this.#window, method, path, body);
   }
 
-  /** The value of an expression, or of the promise that it is. */
+  /** Evaluates an expression in the page, and awaits it if it is a promise. */
   async #run<T>(expression: string): Promise<T> {
     const script = `const done = arguments[0];
       (async () => (${expression}\n))().then((value) => done({ value }), (error) => done({ error: String(error) }));`;
@@ -53,6 +54,7 @@ export class WebKitPage {
     return answer.value;
   }
 
+  /** Calls a function of `in-page.js`, which it loads if necessary. */
   async #ask<T>(call: string): Promise<T> {
     for (;;) {
       const answer = await this.#run<{ value: T } | 'no script'>(
@@ -63,7 +65,7 @@ export class WebKitPage {
     }
   }
 
-  /** Repeats an attempt until it returns no reason to try again. */
+  /** Repeats an attempt until it returns undefined, and no longer a reason to retry. Throws after the timeout. */
   async #until(what: string, attempt: (isFirst: boolean) => Promise<string | undefined>): Promise<void> {
     let isFirst = true;
     for (const end = Date.now() + this.#timeoutMs; ; isFirst = false) {
@@ -72,12 +74,12 @@ export class WebKitPage {
         throw error;
       });
       if (reason === undefined) return;
-      if (Date.now() > end) throw new Error(`${what}: not within ${this.#timeoutMs} ms. ${reason}`);
+      if (Date.now() > end) throw new Error(`${what}: timed out after ${this.#timeoutMs} ms. ${reason}`);
       await sleep(POLL_MS);
     }
   }
 
-  /** Acts on an element once it has these states. If that fails, moves it out from under what stays in place. */
+  /** Acts on an element once it has these states. A retry first scrolls it to the center, away from fixed elements. */
   #act(what: string, selector: string, states: string[], act: (element: Element) => Promise<void>) {
     return this.#until(`${what} ${selector}`, async (isFirst) => {
       const found = await this.#ask<Element | string>(
@@ -140,12 +142,12 @@ export class WebKitPage {
   async evaluate<T>(action: string | ((arg: never) => T), arg?: unknown): Promise<T> {
     const expression =
       typeof action === 'string' ? action.replace(/;\s*$/, '') : `(${action})(${JSON.stringify(arg)})`;
-    // The driver takes long to copy large objects.
+    // The driver is slow to copy large objects.
     const json = await this.#run<string | null>(`JSON.stringify(await (${expression}\n))`);
     return JSON.parse(json ?? 'null');
   }
 
-  /** Makes the window so large that the page has this size. */
+  /** Resizes the window until the page has this size. */
   async setViewportSize({ height, width }: Size): Promise<void> {
     await this.#until(`make the page ${width} × ${height}`, async () => {
       const [innerWidth = 0, innerHeight = 0] = await this.#run<number[]>('[innerWidth, innerHeight]');
@@ -161,13 +163,13 @@ export class WebKitPage {
     });
   }
 
-  /** Color scheme and reduced motion are settings of the browser's user. They cannot change while it runs. */
+  /** Does nothing: color scheme and reduced motion are user settings, which cannot change while the browser runs. */
   async emulateMedia(): Promise<void> {}
 
-  /** Every window is drawn. */
+  /** Does nothing: WebKit renders every window. */
   async bringToFront(): Promise<void> {}
 
-  /** The console has all violations of the policy, which is what walks add scripts for. */
+  /** Does nothing: walks add scripts only to report policy violations, which WebKit's console shows anyway. */
   async addInitScript(): Promise<void> {}
 
   setDefaultTimeout(timeoutMs: number): void {
@@ -184,7 +186,7 @@ export class WebKitPage {
 
   close = () => this.#session.closeWindow(this.#window);
 
-  /** Listens to `console`, which has the page's errors too, or to `request`. */
+  /** Adds a listener for `console`, which includes uncaught errors of the page, or for `request`. */
   on(event: string, listener: Listener): void {
     this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
   }

@@ -1,4 +1,4 @@
-/** The programs that drive WebKitGTK: its WebDriver, and a display for the browser's windows. */
+/** The programs for WebKitGTK: its WebDriver, and a virtual display for the browser's windows. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,20 +13,20 @@ import { freePort } from '../programs.ts';
 const driverPath = '/usr/bin/WebKitWebDriver';
 const displayPath = '/usr/bin/Xvfb';
 
-/** Larger than every window. */
+/** The size of the display, which is larger than every window. */
 const SCREEN = '1600x1200x24';
 
 const missing = Object.entries({ 'webkit2gtk-driver': driverPath, xvfb: displayPath }).find(
   ([, path]) => !existsSync(path),
 );
 
-/** Why tests in WebKit are skipped; false if they are not. */
+/** The reason to skip tests that need WebKit, or false if its programs are installed. */
 export const noWebKit: string | false =
-  missing !== undefined && `there is no ${missing[1]} (on Debian: apt-get install ${missing[0]})`;
+  missing !== undefined && `${missing[1]} is not installed (on Debian: apt-get install ${missing[0]})`;
 
 /**
- * Starts a program that ends with the test, and every process that it starts ends with it. If the test is killed, the
- * program is, and the browser ends with its display.
+ * Starts a program, which is killed with all its child processes when the test ends. If the test is killed, the program
+ * is killed too, and the browser exits when its display is gone.
  */
 function startGroup(t: Test, program: string, args: string[], options: SpawnOptions): ChildProcess {
   const command = ['--pdeathsig', 'KILL', '--', program, ...args];
@@ -35,7 +35,7 @@ function startGroup(t: Test, program: string, args: string[], options: SpawnOpti
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // All of them have ended.
+      // All processes have already exited.
     }
   };
   process.once('exit', end);
@@ -46,7 +46,7 @@ function startGroup(t: Test, program: string, args: string[], options: SpawnOpti
   return child;
 }
 
-/** Starts a display without a screen. Returns its name. */
+/** Starts a virtual display. Returns its name. */
 async function startDisplay(t: Test): Promise<string> {
   const args = ['-displayfd', '3', '-screen', '0', SCREEN, '-nolisten', 'tcp'];
   const child = startGroup(t, displayPath, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
@@ -54,7 +54,7 @@ async function startDisplay(t: Test): Promise<string> {
   return `:${String(number).trim()}`;
 }
 
-/** A home folder for the browser, with the settings of its user. */
+/** Creates a home folder for the browser, with the user's settings. */
 function homeFolder(t: Test, scheme: 'light' | 'dark'): string {
   const home = mkdtempSync(join(tmpdir(), 'parley-webkit-'));
   t.teardown(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
@@ -71,10 +71,10 @@ function homeFolder(t: Test, scheme: 'light' | 'dark'): string {
 }
 
 /**
- * Starts a WebDriver, whose browser has a display.
+ * Starts a WebDriver and a display for its browser. Both are killed when the test ends.
  *
  * @param onLine - receives each line that the browser prints
- * @returns its URL
+ * @returns the URL of the WebDriver
  */
 export async function startDriver(
   t: Test,
@@ -98,7 +98,7 @@ export async function startDriver(
     createInterface({ input: output as Readable }).on('line', onLine);
   const url = `http://127.0.0.1:${port}`;
   while (!(await fetch(`${url}/status`).catch(() => undefined))) {
-    if (child.exitCode !== null) throw new Error(`${driverPath} ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`${driverPath} exited with code ${child.exitCode}`);
     await sleep(50);
   }
   return url;

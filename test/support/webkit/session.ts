@@ -1,17 +1,18 @@
-/** A session of WebDriver: https://www.w3.org/TR/webdriver2/ */
+/** A WebDriver session: https://www.w3.org/TR/webdriver2/ */
 import { setImmediate as turn } from 'node:timers/promises';
 
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
 
-/** An element of a page, as commands name it. */
+/** A reference to an element of a page. */
 export type Element = { [ELEMENT]: string };
 
 export const isElement = (value: unknown): value is Element =>
   typeof value === 'object' && value !== null && ELEMENT in value;
 
-/** The path of an element's commands. */
+/** The path of commands for an element. */
 export const pathOf = (element: Element): string => `/element/${element[ELEMENT]}`;
 
+/** An error of a command. `code` is WebDriver's error code. */
 export class WebDriverError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -31,12 +32,14 @@ async function send<T>(method: Method, url: string, body?: object): Promise<T> {
     }),
   });
   const { value } = (await response.json()) as { value: T & { error?: string; message?: string } };
-  // What the browser printed before it answered is in a pipe by now. It is read before the test goes on.
+  // Lines that the browser printed before its response are in a pipe by now. Let them be read before the test
+  // continues.
   for (let times = 0; times < 2; times += 1) await turn();
   if (!response.ok) throw new WebDriverError(value?.error ?? String(response.status), value?.message ?? '');
   return value;
 }
 
+/** A session with one browser, which can have several windows. */
 export class Session {
   readonly #url: string;
   /** The window of the latest command. */
@@ -48,7 +51,7 @@ export class Session {
     this.window = window;
   }
 
-  /** Starts the browser. Its session has one window. */
+  /** Starts the browser, which opens one window. */
   static async open(driver: string, capabilities: object): Promise<Session> {
     const { sessionId } = await send<{ sessionId: string }>('POST', `${driver}/session`, {
       capabilities: { alwaysMatch: capabilities },
@@ -58,7 +61,9 @@ export class Session {
     return new Session(url, await send('GET', `${url}/window`));
   }
 
-  /** Opens a window, not a tab: a page in a tab behind another one is not drawn. */
+  /**
+   * Opens a window, and not a tab, because the browser does not render background tabs. Returns the window's handle.
+   */
   async openWindow(): Promise<string> {
     const opened = await this.command<{ handle: string }>(this.window, 'POST', '/window/new', {
       type: 'window',
@@ -66,13 +71,14 @@ export class Session {
     return opened.handle;
   }
 
+  /** Closes a window, and selects one of the others. */
   async closeWindow(window: string): Promise<void> {
     const [left = ''] = await this.command<string[]>(window, 'DELETE', '/window');
     this.window = left;
     await this.command(left, 'POST', '/window', { handle: left });
   }
 
-  /** Commands are sent one at a time, because each is for the window that is selected. */
+  /** Sends a command to a window. Commands run one at a time, because each applies to the selected window. */
   command<T>(window: string, method: Method, path: string, body?: object): Promise<T> {
     const result = this.#last.then(async () => {
       if (this.window !== window) {
@@ -85,6 +91,7 @@ export class Session {
     return result;
   }
 
+  /** Closes the browser. */
   async end(): Promise<void> {
     await this.#last;
     await send('DELETE', this.#url);
