@@ -141,8 +141,8 @@ t.test('with an upstream, on Postgres', async (t) => {
   upstreamTests(t, parley, upstream);
 });
 
-t.test('with the built-in engine, on Postgres', async (t) => {
-  const parley = await onItsOwn(t, 'postgres');
+t.test('with the built-in engine, on the embedded database', async (t) => {
+  const parley = await onItsOwn(t, 'embedded');
   commonTests(t, parley);
   errorTests(t, parley);
 });
