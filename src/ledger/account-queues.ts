@@ -1,31 +1,31 @@
-/** Writes common batches. An account that blocks them gets its own queue until it is idle. Contract section 5. */
+/** Writes common batches. An account that blocks one gets its own queue until it is idle. Contract section 5. */
 
 import { GroupCommit } from '../concurrency/group-commit.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
 
-/** A locked row delays a common batch by this much, once. */
+/** The longest wait for a lock in a common batch. One locked row delays the batch by this much, once. */
 const COMMON_LOCK_TIMEOUT_MS = 200;
 /** The longest wait for a lock in an account's own queue. */
 const OWN_LOCK_TIMEOUT_MS = 2000;
 
 const BATCH_SIZE = 256;
 const BATCH_BYTES = 1024 * 1024;
-/** A larger item goes to its account's queue: it takes as long as thousands of others. */
+/** An item larger than this goes to its account's queue, because it takes as long as thousands of others. */
 const LARGE_BYTES = 256 * 1024;
 const QUEUE_SIZE = 20_000;
 
 const lockStates = new Set(['55P03', '40P01']);
-/** The database's SQLSTATE. An ApiError is already the final result. */
+/** The database's SQLSTATE. Empty for an ApiError, which is already the final result. */
 const stateOf = (error: unknown) => (error instanceof ApiError ? '' : (sqlState(error) ?? ''));
 const isLockFailure = (error: unknown) => lockStates.has(stateOf(error));
-/** The database rejected the batch: something in it is at fault. */
+/** Whether the database rejected the batch because of an item in it. */
 export const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)) && !isUnavailable(error);
 
 export type AccountItem = { account_id: string };
 
-/** One result per item, in order. */
+/** Writes a batch and returns one result per item, in order. */
 export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) => Promise<Result[]>;
 
 export class AccountQueues<Item extends AccountItem, Result> {
@@ -35,7 +35,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
   readonly #queues = new Map<string, GroupCommit<Item, Result>>();
   readonly #turns: Semaphore;
 
-  /** @param queuesAtOnce - queues that write at once: connections are few, and common batches need one */
+  /** @param queuesAtOnce - queues that may write at once: connections are scarce, and common batches need one */
   constructor(
     write: WriteBatch<Item, Result>,
     queuesAtOnce: number,
@@ -62,7 +62,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
   }
 
   async #writeCommon(items: Item[]): Promise<(Result | Promise<Result>)[]> {
-    // Earlier items of the same account are in its queue by now.
+    // Earlier items of these accounts are in the accounts' queues by now.
     const queued = items.map((item) => this.#queues.get(item.account_id)?.submit(item));
     const others = items.filter((_, index) => queued[index] === undefined);
     const written = others.length === 0 ? [] : await this.#writeOthers(others);
@@ -74,7 +74,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     try {
       return await this.#write(items, COMMON_LOCK_TIMEOUT_MS);
     } catch (error) {
-      // Nothing was written. Separate queues show which account is at fault.
+      // The batch wrote nothing. Separate queues show which account is at fault.
       if (isLockFailure(error) || isRefusal(error))
         return items.map((item) => this.#queueOf(item.account_id).submit(item));
       throw error;
@@ -114,7 +114,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     }
   }
 
-  /** Once the database is unavailable, the rest fails too: each would wait for it as long as the one before. */
+  /** If the database becomes unavailable, the remaining items fail at once. Otherwise each would wait for a timeout. */
   async #oneByOne(items: Item[]): Promise<Promise<Result>[]> {
     const results: Promise<Result>[] = [];
     let isOver = false;

@@ -1,6 +1,6 @@
 /**
- * Admits requests: by the ledger, or, far from the ceiling, from a reading of it. Contract section 5, argued in
- * docs/decisions/0024-admission-from-a-reading.md.
+ * Admits requests. Near the ceiling, the ledger decides; far from it, a reading of today's usage is enough. Contract
+ * section 5, argued in docs/decisions/0024-admission-from-a-reading.md.
  */
 import type { Db } from '../database/client.ts';
 import { newId } from '../domain/ids.ts';
@@ -27,7 +27,7 @@ export type AdmissionsOptions = {
   metrics: Metrics;
   writer: LedgerWriter;
   inFlight: UnitsInFlight;
-  /** Undefined if the account is gone. */
+  /** Returns undefined if the account no longer exists. */
   readUsage(accountId: string): Promise<UsageReading | undefined>;
 };
 
@@ -53,12 +53,12 @@ export class Admissions {
   }
 
   /**
-   * Admits a request before any work is done. A retry is answered before the quota is checked. Finalise or refund what
-   * is admitted.
+   * Admits a request before any work is done. A retry gets its stored response without a check of the quota. The caller
+   * must finalize or refund each admission.
    *
    * @throws ApiError `quotaExceeded` if the quota does not hold all units; `idempotencyMismatch`,
-   *   `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
-   *   `sessionRequired` if the account is gone; `overloaded`, `serviceUnavailable`
+   * `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
+   * `sessionRequired` if the account no longer exists; `overloaded`, `serviceUnavailable`
    */
   async admit(charge: RetryableCharge): Promise<Admission | Replay>;
   async admit(charge: Charge): Promise<Admission>;
@@ -66,7 +66,7 @@ export class Admissions {
     const identified = { ...charge, id: charge.id ?? newId(), startedAt: performance.now() };
     const units = this.#inFlight.begin(charge, charge.units);
     try {
-      // An idempotency key is claimed in the transaction that admits.
+      // The transaction that admits a request also claims its idempotency key.
       const admission =
         charge.retry === undefined ? await this.#admitFromReading(identified, units) : undefined;
       if (admission !== undefined) return admission;
@@ -86,7 +86,7 @@ export class Admissions {
     return tokensExceeded({ meter: 'tokens', used, ceiling, readAt }, needed);
   }
 
-  /** @returns undefined if the ledger has to decide: near the ceiling, with tokens to reserve, or if it cannot be read */
+  /** @returns undefined if the ledger must decide: near the ceiling, with tokens to reserve, or if the reading fails */
   async #admitFromReading(charge: BegunCharge, units: UnitsOfRequest): Promise<Admission | undefined> {
     const { accountId, keyId, meter, tokens } = charge;
     let usage: UsageReading | undefined;
@@ -107,7 +107,7 @@ export class Admissions {
     }
     const tokensCeiling = tokensCeilingOf(plan);
     if (tokens !== undefined && tokensCeiling !== null) {
-      // Without what is reserved, which may be released any moment.
+      // This ignores reserved tokens, because other requests may release them at any moment.
       if (usage.used.tokens + tokens > tokensCeiling)
         throw this.#outOfTokens(charge, { used: usage.used.tokens, ceiling: tokensCeiling }, readAt);
       return undefined;
@@ -153,13 +153,13 @@ export class Admissions {
       const { day, requestId } = earlier;
       return { ...charge, ...reserved, id: requestId, day, reading: null, attempt: id };
     } catch (error) {
-      // The attempt that the admission recorded will not run.
+      // The attempt that this admission recorded will not run.
       if (outcome === 'resume') this.#writer.abandonAdmission(row);
       throw error;
     }
   }
 
-  /** Charges nothing. Returns undefined if no answer is stored yet. Throws `idempotencyMismatch`. */
+  /** Looks up the response to replay, if it is stored yet. Charges nothing. Throws `idempotencyMismatch`. */
   async findReplay(charge: Pick<Charge, 'accountId' | 'keyId'>, retry: Retry): Promise<Replay | undefined> {
     const earlier = await this.#earlier(charge, retry);
     if (earlier === undefined) return undefined;
@@ -180,7 +180,7 @@ export class Admissions {
         inLedger = await this.#writer.admit(row);
         if (inLedger === undefined) throw accountGone(row.key_id);
         const decided = { ...inLedger, used: inLedger.used + units.heldOn(inLedger.day) };
-        // Otherwise a larger charge of its batch held it back, or units that were held and are in the ledger by now.
+        // The refusal is outdated: a larger charge in its batch blocked it, or held units have reached the ledger.
         if (decided.outcome !== 'refused' || !fits(decided, row)) return decided;
       }
     } finally {

@@ -1,4 +1,4 @@
-/** Requests that can be retried without a second charge. Contract section 10. */
+/** Lets clients retry a request without a second charge. Contract section 10. */
 import { createHash } from 'node:crypto';
 import { digestOf, knownDigest } from '../bodies/digest.ts';
 import { holdsApiKey } from '../domain/api-key.ts';
@@ -9,23 +9,23 @@ export type Retry = {
   /** The value of `Idempotency-Key`, or its digest if it contains an API key. */
   key: string;
   fingerprint: string;
-  /** As earlier versions stored it, for the 24 hours after an update. Only for bodies that are cheap to serialize. */
+  /** The fingerprint of earlier versions, for 24 hours after an update. Only for bodies that are cheap to serialize. */
   earlierFingerprint?: () => string;
 };
 
-/** JSON, or the events of a stream with status 200. */
+/** The stored response. `body` is JSON, or the events of a stream with status 200. */
 export type StoredAnswer = { status: number; body: string };
 
-/** Keys of different credentials never collide. */
+/** The owner of an idempotency key. Equal keys of different credentials never collide. */
 export const ownerOf = (keyId: string | null): string => keyId ?? WEB_KEY;
 
 const sha256 = (endpoint: string, text: string): string =>
   createHash('sha256').update(endpoint).update('\n').update(text).digest('hex');
 
-/** SHA-256 of method, path and body, in hex, whatever the order of members. Linear for bodies parsed in place. */
+/** SHA-256 of method, path, and body, in hex. Ignores the order of members. Linear for bodies parsed in place. */
 export const fingerprintOf = (endpoint: string, body: unknown): string => sha256(endpoint, digestOf(body));
 
-/** As it is stored: an API key sent by mistake, not in the clear. */
+/** The form in which Parley stores an `Idempotency-Key`. Hashes an API key that was sent by mistake. */
 export const idempotencyKeyOf = (key: string): string => (holdsApiKey(key) ? sha256('', key) : key);
 
 export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
@@ -39,7 +39,7 @@ export const retryOf = (key: string, endpoint: string, body: unknown): Retry => 
 export const idempotencyMismatch = (): ApiError =>
   new ApiError('idempotencyMismatch', { param: 'idempotency-key' });
 
-/** Our side failed three times. The request remains charged, and retries do not rerun it. */
+/** The error after our side failed three times. The request remains charged, and retries do not rerun it. */
 export const retriesExhausted = (): ApiError =>
   new ApiError('internalError', {
     message:

@@ -1,6 +1,6 @@
 /**
- * Requests are admitted, by the ledger or from a reading of it. Answers leave once the charge is final. Contract
- * section 5, argued in docs/decisions/0010-the-ledgers-protocol.md.
+ * The ledger of charges. It admits requests, and a response leaves only once its charge is final. Contract section 5,
+ * argued in docs/decisions/0010-the-ledgers-protocol.md.
  */
 
 import { GroupCommit } from '../concurrency/group-commit.ts';
@@ -30,7 +30,7 @@ import { LedgerWriter } from './writer.ts';
 const READ_AT_ONCE = 200;
 const WAITING_READERS = 10_000;
 
-/** The table's message says that nothing was charged, which is unknown here. */
+/** The table's message says that nothing was charged. Here the charge is unknown. */
 const perhapsCharged = (cause: unknown) =>
   new ApiError('serviceUnavailable', {
     message:
@@ -48,10 +48,10 @@ export class Ledger {
   readonly #admissions: Admissions;
   readonly #readings: GroupCommit<string, UsageReading | undefined>;
   readonly #metrics: Metrics;
-  /** A charge whose settlement failed is refunded twice, and counts once. */
+  /** Charges already counted as refunded. After a failed settlement, a charge is refunded twice but counts once. */
   readonly #refunded = new WeakSet<Admission>();
 
-  /** @param process - the ID of this process, under which it holds a lease */
+  /** @param process - the ID of this process, which holds a lease under it */
   constructor(
     database: Database,
     plans: PlanCatalogue,
@@ -82,7 +82,7 @@ export class Ledger {
     return this.#writer.process;
   }
 
-  /** Charges that wait for the database to return, to be settled. */
+  /** The number of charges that Parley settles once the database is back. */
   get unsettled(): number {
     return this.#writer.unsettled;
   }
@@ -91,16 +91,16 @@ export class Ledger {
 
   stop = (): Promise<void> => this.#writer.stop();
 
-  /** Today's usage by the database's clock; undefined if the account is gone. Readers that come together share a query. */
+  /** Today's usage by the database's clock; undefined if the account is gone. Concurrent readers share a query. */
   usage = (accountId: string): Promise<UsageReading | undefined> => this.#readings.submit(accountId);
 
   /**
-   * Admits a request before any work is done. A retry is answered before the quota is checked. Finalise or refund what
-   * is admitted.
+   * Admits a request before any work is done. A retry gets its stored response without a check of the quota. The caller
+   * must finalize or refund each admission.
    *
    * @throws ApiError `quotaExceeded` if the quota does not hold all units; `idempotencyMismatch`,
-   *   `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
-   *   `sessionRequired` if the account is gone; `overloaded`, `serviceUnavailable`
+   * `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
+   * `sessionRequired` if the account no longer exists; `overloaded`, `serviceUnavailable`
    */
   admit(charge: RetryableCharge): Promise<Admission | Replay>;
   admit(charge: Charge): Promise<Admission>;
@@ -108,16 +108,17 @@ export class Ledger {
     return this.#admissions.admit(charge);
   }
 
-  /** Charges nothing. Returns undefined if no answer is stored yet. Throws `idempotencyMismatch`. */
+  /** Looks up the response to replay, if it is stored yet. Charges nothing. Throws `idempotencyMismatch`. */
   findReplay(charge: Pick<Charge, 'accountId' | 'keyId'>, retry: Retry): Promise<Replay | undefined> {
     return this.#admissions.findReplay(charge, retry);
   }
 
   /**
-   * No part of the answer may leave before this returns. Omit `outcome` if the answer is only starting.
+   * Makes a charge final. Await it before sending any part of the response. Omit `outcome` if the response only starts.
    *
    * @throws ApiError `quotaExceeded` if other requests have used the units since the reading that admitted this one;
-   *   `serviceUnavailable` if the charge was refunded meanwhile; `apiKeyRevoked` or `sessionRequired` if the account is gone
+   * `serviceUnavailable` if the charge was refunded meanwhile; `apiKeyRevoked` or `sessionRequired` if the account is
+   * gone
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
     if (admission.attempt !== undefined) {
@@ -131,7 +132,7 @@ export class Ledger {
       do settled = await this.#writer.settle(row);
       while (settled.outcome === 'refused' && fits(settled, admission));
     } catch (error) {
-      // Nothing was or will be delivered. If the write did take effect, the charge stays final.
+      // The client got nothing and will get nothing. If the write did take effect, the charge stays final.
       const isRefunded = await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
       throw this.#writer.mayHaveSettled(row) && !isRefunded ? perhapsCharged(error) : error;
     } finally {
@@ -141,7 +142,7 @@ export class Ledger {
     if (settled.outcome === 'settled') return this.#noteEnd(admission, 'final', outcome);
     if (settled.outcome === 'refused') throw this.#refusedLate(admission, settled);
     if (admission.held !== undefined) throw accountGone(admission.keyId);
-    // The sweep refunded it, or another attempt's answer is stored under the idempotency key.
+    // The sweep refunded the charge, or another attempt's response is stored under the idempotency key.
     throw outcome?.answer === undefined ? new ApiError('serviceUnavailable') : perhapsCharged(undefined);
   }
 
@@ -154,9 +155,9 @@ export class Ledger {
   }
 
   /**
-   * Adds what became known after the first byte; during an outage, later.
+   * Records the outcome of a charge after the first byte. If the write fails, the ledger repeats it in the background.
    *
-   * @throws ApiError `serviceUnavailable` if another attempt's answer is stored instead
+   * @throws ApiError `serviceUnavailable` if another attempt's response is stored instead; the error of a failed write
    */
   async complete(admission: Admission, outcome: Outcome): Promise<void> {
     const kind = admission.attempt === undefined ? 'complete' : 'rerun';
@@ -171,8 +172,8 @@ export class Ledger {
   }
 
   /**
-   * For work that failed before its first byte; during an outage, later. A resumed charge stays, and the next request
-   * with its idempotency key resumes it. Returns whether it is written already.
+   * Refunds a charge whose work failed before its first byte. If the write fails, the ledger repeats it later. A
+   * resumed charge stays final, and can be resumed again. Returns whether the database has recorded the refund.
    */
   async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<boolean> {
     const kind = failureKind(admission);

@@ -1,4 +1,4 @@
-/** What clients see of the daily quota. Contract section 5. */
+/** The daily quota as clients see it. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
 import type { LimitReading } from '../rate-headers.ts';
@@ -14,7 +14,7 @@ export type QuotaReading = { meter: Meter | 'tokens'; used: number; ceiling: num
 export const secondsToReset = (readAt: Date): number =>
   Math.ceil((nextReset(readAt).getTime() - readAt.getTime()) / 1000);
 
-/** A ceiling that was lowered may be below `used`. */
+/** The state of the quota. `remaining` is never negative, although a lowered ceiling may be below `used`. */
 export const quotaLimit = ({
   ceiling,
   meter,
@@ -28,7 +28,7 @@ export const quotaLimit = ({
   resetSeconds: secondsToReset(readAt),
 });
 
-/** For a meter that the plan does not include. Waiting does not help, so there is no `Retry-After`. */
+/** The error for a meter that the plan does not include. It has no `Retry-After`, because waiting does not help. */
 const notIncluded = ({ meter, readAt }: QuotaReading): ApiError =>
   new ApiError('quotaExceeded', {
     message: `The account's plan does not include ${meter}. Change to a plan that does; \`GET /api/v1/plans\` lists the plans.`,
@@ -55,9 +55,9 @@ export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiE
 const count = (number: number): string => number.toLocaleString('en');
 
 /**
- * For a request whose tokens do not fit, at the time of its admission.
+ * The error for a request that can use more tokens than the quota has left at admission.
  *
- * @param reading - with what other requests have reserved
+ * @param reading - includes the tokens that other requests have reserved
  */
 export function tokensExceeded(reading: QuotaReading & { ceiling: number }, needed: number): ApiError {
   const { ceiling, meter: name, readAt } = reading;
@@ -72,7 +72,7 @@ export function tokensExceeded(reading: QuotaReading & { ceiling: number }, need
     message: `${asks} ${left} Lower \`max_tokens\`, or shorten the input.`,
     limit: { name, ceiling, resetsAt, remaining, needed },
     exceeded: { ...limit, remaining },
-    // A new day does not help.
+    // Waiting for the next day does not help.
     ...(isTooLarge && { isLasting: true }),
   });
 }

@@ -1,4 +1,4 @@
-/** Builds the rows of settlements. */
+/** Builds the rows that settle charges. */
 import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { ResponseRow, SettlementRow, TurnRow } from '../store/ledger.ts';
@@ -6,7 +6,7 @@ import type { StoredResponse } from '../store/responses.ts';
 import type { Prices } from '../upstreams/settings.ts';
 import type { Admission, Outcome } from './types.ts';
 
-/** Upstreams may report any number. The columns hold four bytes, and so must the sum of both. */
+/** Upstreams may report any number. The columns hold four bytes, and the sum of two counts must fit too. */
 const MOST_TOKENS = 1_000_000_000;
 
 export const storedTokens = (count: number | undefined): number | null =>
@@ -14,7 +14,7 @@ export const storedTokens = (count: number | undefined): number | null =>
 
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
 
-/** Models can produce text that Postgres cannot store. */
+/** Replaces characters that Postgres cannot store. Models can produce them. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd');
 
 const turnRow = ({ answer, conversationId, isNew, keyId, question, replacedId, title }: Turn): TurnRow => ({
@@ -36,7 +36,7 @@ const turnRow = ({ answer, conversationId, isNew, keyId, question, replacedId, t
   ...(answer.finishReason !== null && { finish_reason: answer.finishReason }),
 });
 
-/** JSON escapes what Postgres cannot store. */
+/** Needs no `storable`, because JSON escapes the characters that Postgres cannot store. */
 const responseRow = ({ body, input, keyId, previousId }: StoredResponse): ResponseRow => ({
   key_id: keyId,
   previous_id: previousId,
@@ -44,7 +44,7 @@ const responseRow = ({ body, input, keyId, previousId }: StoredResponse): Respon
   body: JSON.stringify(body),
 });
 
-/** In millionths of the currency: a price per million tokens is that of a token. */
+/** The cost in millionths of the currency. In this unit, a price per million tokens is the price of one token. */
 function costOf({ cachedInput, image, input, output }: Prices, outcome: Outcome): number {
   const { images = 0, inputTokens, outputTokens } = outcome;
   const cached = Math.min(outcome.cachedTokens ?? 0, inputTokens);
@@ -61,7 +61,7 @@ const chargeRow = ({ endpoint, keyId, meter, readAt, units }: Admission & { read
   admitted_at: readAt.toISOString(),
 });
 
-/** Undefined without any, which costs the ledger nothing. */
+/** Undefined if there are no details, so that the ledger stores none. */
 function detailsOf(
   { observed, prices }: Admission,
   outcome: Outcome | undefined,

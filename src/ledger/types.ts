@@ -11,16 +11,16 @@ import type { QuotaReading } from './quota.ts';
 import type { UnitsOfRequest } from './units-in-flight.ts';
 
 export type Charge = {
-  /** The request's, so that clients can find the charge. Default: a new one. */
+  /** The request's ID, so that clients can find the charge. Default: a new ID. */
   id?: string;
   accountId: string;
   keyId: string | null;
   endpoint: string;
   meter: Meter;
   units: number;
-  /** The one that was asked for, for the log of a request that fails. */
+  /** The requested model, for the log of a request that fails. */
   model?: string | null | undefined;
-  /** The most tokens that the request can use. They are reserved if the plan has a ceiling of tokens. */
+  /** The most tokens that the request can use. The ledger reserves them if the plan limits tokens. */
   tokens?: number | undefined;
 };
 
@@ -31,17 +31,17 @@ export type Admission = Charge & {
   id: string;
   day: string;
   startedAt: number;
-  /** Null if the charge is resumed. */
+  /** The quota at admission. Null if this request resumes an earlier charge. */
   reading: QuotaReading | null;
-  /** Set if a final charge is resumed because its answer was interrupted. */
+  /** The ID of this attempt. Set if it resumes a final charge whose response was interrupted. */
   attempt?: string;
-  /** Set if the ledger does not know the request: it was admitted from a reading, and the settlement decides. */
+  /** Set if a reading admitted the request. The ledger does not know it yet, and the settlement decides. */
   held?: UnitsOfRequest;
-  /** Set if the charge's tokens are reserved: the counter, with them. The engine must not use more. */
+  /** The token counter, including the reservation. Set if tokens are reserved; the engine must not use more. */
   reserved?: QuotaReading & { ceiling: number };
-  /** What is known of the work so far, for the log. */
+  /** Details for the log, as far as they are known. */
   observed?: RequestDetails;
-  /** Of the upstream that answers, if the operator set them. */
+  /** What the upstream charges, if the operator set prices. */
   prices?: Prices | undefined;
 };
 
@@ -51,23 +51,23 @@ export type Outcome = {
   model: string | null;
   inputTokens: number;
   outputTokens: number;
-  /** Of the input tokens, if the engine tells. */
+  /** Input tokens that the upstream read from its cache, if the engine reports them. */
   cachedTokens?: number;
-  /** Of the output tokens, if the engine tells. */
+  /** Output tokens used for reasoning, if the engine reports them. */
   reasoningTokens?: number;
-  /** Set if the engine reported no tokens, so that these are an estimate. */
+  /** Set if the engine reported no tokens, so that the counts are an estimate. */
   unreported?: Unreported;
-  /** Generated. */
+  /** The number of generated images. */
   images?: number;
   turn?: Turn;
   response?: StoredResponse;
-  /** Stored in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */
+  /** The response to store in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */
   answer?: StoredAnswer;
-  /** Set if charged work failed, or its client disconnected. */
+  /** Set if charged work failed or its client disconnected. */
   failure?: { code: string | null; statusCode: number };
 };
 
-/** Whether a charge that was refused fits: another one of its batch held it back. */
+/** Whether a refused charge fits after all. If so, another charge in its batch blocked it. */
 export const fits = (
   { ceiling, tokens, used }: { used: number; ceiling: number | null; tokens?: Decision['tokens'] },
   charge: Pick<Charge, 'units' | 'tokens'>,

@@ -1,38 +1,38 @@
 /**
- * Units of requests in flight that are not in the ledger yet: they were admitted from a reading, and the settlement
+ * Counts units of in-flight requests that are not in the ledger yet. A reading admitted them, and their settlement
  * decides. Contract section 5, argued in docs/decisions/0024-admission-from-a-reading.md.
  */
 import type { Meter } from '../../schemas/plans.ts';
 
 /**
- * A request is admitted from a reading only while all such units of this process are at most this part of what is left.
- * Nearer to the ceiling, the ledger decides first, so that work is not done in vain.
+ * The largest part of the remaining quota that such units of this process may use. Beyond it, the ledger decides before
+ * the work starts, so that no work is wasted.
  */
 const PART_IN_FLIGHT = 1 / 16;
 
 type Counter = { accountId: string; meter: Meter };
 
-/** What a reading or a decision says, by the database's clock. */
+/** A counter as a reading or a decision reports it. `day` is by the database's clock. */
 export type CounterReading = { day: string; used: number; ceiling: number | null };
 
-/** Units of requests that were admitted from a reading of one day. */
+/** Units of requests that were admitted from readings of one day. */
 type DayUnits = {
   day: string;
-  /** Their work is not done. */
+  /** Units of requests whose work is still running. */
   held: number;
-  /** Their settlement is on its way: they may be in the ledger already. */
+  /** Units of requests whose settlement is in flight. The ledger may already include them. */
   settling: number;
 };
 
 type Units = {
   days: Map<string, DayUnits>;
-  /** Of requests whose admission the database is deciding. */
+  /** Units of requests whose admission the database is deciding. */
   deciding: number;
-  /** Requests that read, decide, hold, or settle. */
+  /** Requests that have begun and not ended. */
   requests: number;
-  /** How often the ledger has told what is used. */
+  /** How often the ledger has reported the used units. */
   news: number;
-  /** What it told last. Readings that began before it may not show it. */
+  /** The last report from the ledger. A reading that began before it may not include it. */
   known: { day: string; used: number } | undefined;
 };
 
@@ -41,7 +41,7 @@ const newUnits = (): Units => ({ days: new Map(), deciding: 0, requests: 0, news
 export class UnitsInFlight {
   readonly #counters = new Map<string, Units>();
 
-  /** Begins a request, before its reading is taken. End it once. */
+  /** Begins a request. Call this before reading the usage, and end the request once. */
   begin(counter: Counter, units: number): UnitsOfRequest {
     const name = `${counter.accountId}/${counter.meter}`;
     const all = this.#counters.get(name) ?? newUnits();
@@ -53,7 +53,7 @@ export class UnitsInFlight {
     });
   }
 
-  /** Of the newest day; undefined if nothing is held. */
+  /** The held units of the newest day; undefined if no units are held or settling. */
   held({ accountId, meter }: Counter): { day: string; units: number } | undefined {
     let newest: DayUnits | undefined;
     for (const one of this.#counters.get(`${accountId}/${meter}`)?.days.values() ?? [])
@@ -78,9 +78,9 @@ export class UnitsOfRequest {
   }
 
   /**
-   * Holds the units, if the reading leaves enough. Otherwise they count as being decided.
+   * Holds the units if the reading leaves enough. Otherwise counts them as being decided by the database.
    *
-   * @returns what is used with all that is in flight, or undefined if the database has to decide
+   * @returns the used units plus all held and settling units, or undefined if the database has to decide
    */
   hold({ ceiling, day, used }: CounterReading): number | undefined {
     const { days, deciding, known, news } = this.#all;
@@ -97,22 +97,22 @@ export class UnitsOfRequest {
     return atLeast + ofDay.held + ofDay.settling;
   }
 
-  /** The units count as being decided by the database. */
+  /** Counts the units as being decided by the database. */
   decide(): void {
     if (this.#as === undefined) this.#countAs('deciding');
   }
 
-  /** The work is done, and the units are on their way to the ledger. Call it before they are sent. */
+  /** Counts the units as settling once the work is done. Call this before sending them to the ledger. */
   settle(): void {
     if (this.#as === 'held') this.#countAs('settling');
   }
 
-  /** What all requests hold now. */
+  /** The units that all requests hold now. */
   heldOn(day: string): number {
     return this.#all.days.get(day)?.held ?? 0;
   }
 
-  /** The request has ended, or is in the ledger, which may say how much is used now. */
+  /** Ends the request. `now` is the usage that the ledger reported, if any. */
   end(now?: { day: string; used: number }): void {
     if (this.#onEnd === undefined) return;
     this.#countAs(undefined);

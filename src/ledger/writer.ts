@@ -1,4 +1,7 @@
-/** Writes admissions and settlements in batches, holds the lease, and repairs after outages: contract section 5, reliability tests 25, 30, 32, 33 and 35. */
+/**
+ * Writes admissions and settlements in batches, holds the lease, and repairs charges after an outage. Contract section
+ * 5, reliability tests 25, 30, 32, 33 and 35.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
 import { ceilingsOf, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
@@ -30,7 +33,7 @@ const REPAIR_MS = 1000;
 const RESEND_MS = 3000;
 const RESEND_PAUSE_MS = 100;
 
-/** How long a failed admission that may still arrive is refunded repeatedly. */
+/** How long the writer keeps refunding a failed admission that may still arrive. */
 const ABANDONED_MS = 60_000;
 const ABANDONED_AT_ONCE = 1000;
 
@@ -57,11 +60,11 @@ export class LedgerWriter {
   readonly #metrics: Metrics;
   readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
   readonly #settlements: AccountQueues<SettlementRow, Settled>;
-  /** Sent but not acknowledged: it may have taken effect, and the charge's next statement has to check. */
+  /** Rows sent but not acknowledged. They may have taken effect, so the charge's next statement has to check. */
   readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
-  /** What the timers began. */
+  /** Runs of the timers that have not finished. */
   readonly #running = new Set<Promise<void>>();
   #isSettlingAbandoned = false;
 
@@ -93,7 +96,7 @@ export class LedgerWriter {
     );
   }
 
-  /** @returns undefined if the account is gone */
+  /** @returns undefined if the account no longer exists */
   async admit(row: ChargeRow): Promise<Decision | undefined> {
     const startedAt = performance.now();
     try {
@@ -117,7 +120,7 @@ export class LedgerWriter {
 
   mayHaveSettled = (row: SettlementRow): boolean => this.#unanswered.has(row);
 
-  /** Settles a charge, if it exists, once the database is back. Until `until`, its admission may still arrive. */
+  /** Settles a charge, if it exists, once the database is back. Its admission may still arrive until `until`. */
   abandon(row: SettlementRow, until = 0): void {
     this.#abandoned.set(`${row.day}/${row.id}`, { row, until });
   }
@@ -145,10 +148,10 @@ export class LedgerWriter {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     await this.#admissions.idle();
     await this.#settlements.idle();
-    // A renewal that arrives after the end would keep the lease of a process that is gone.
+    // A renewal that arrives later would keep alive the lease of a process that has exited.
     await Promise.all(this.#running);
     this.#noteUnwritten();
-    // Expires the lease, so that another process can sweep remaining admissions at once.
+    // Expires the lease, so that another process can sweep the remaining admissions at once.
     try {
       await renewLease(this.#database, this.process, -1);
       await this.#sweep();
@@ -161,7 +164,7 @@ export class LedgerWriter {
   }
 
   #noteUnwritten(): void {
-    // An admission whose day is unknown has several rows.
+    // An admission whose day is unknown has one row per possible day.
     const charges = new Set([...this.#abandoned.values()].map(({ row }) => row.id)).size;
     if (charges === 0) return;
     this.#log.error(
@@ -191,7 +194,7 @@ export class LedgerWriter {
     try {
       isOver = (await this.settle(row)).outcome === 'settled' || Date.now() > until;
     } catch (error) {
-      // What the database rejects it will reject again; everything else is retried.
+      // A row that the database rejected will be rejected again. All other failures are retried.
       isOver = isRefusal(error);
       throw error;
     } finally {
@@ -220,8 +223,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Every batch is safe to repeat, because a lost connection leaves the outcome unknown. Its rows count as unanswered
-   * until the database answers.
+   * Sends a batch until the database responds. A lost connection leaves the outcome unknown, so every batch is safe to
+   * repeat.
    */
   async #sendUntilAnswered<T>(
     kind: LedgerWrite,
@@ -247,7 +250,7 @@ export class LedgerWriter {
           for (const row of rows) this.#unanswered.add(row);
         } else if (!mayHaveArrived || !wasNotSent(error)) {
           if (rows.length > 1 && isRefusal(error))
-            // Not the error: its context can quote a request.
+            // Omit the error, because its context can quote a request.
             this.#log.error(
               { code: sqlState(error), kind, rows: rows.length },
               'The database rejected a ledger batch. Sending its rows separately.',
@@ -260,7 +263,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Abandons an admission that may have succeeded. The day of its charge is unknown, too. */
+  /** Abandons an admission that may have succeeded. The day of its charge is unknown too. */
   abandonAdmission({ account_id, id }: ChargeRow): void {
     const now = Date.now();
     for (const days of [-1, 0, 1]) {
