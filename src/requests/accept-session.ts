@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { assertSameSite } from './csrf.ts';
 
 /**
- * Refuses cross-site requests with ApiError `crossSiteRequest`, then counts, so that another site cannot use up the
- * account's requests. Contract sections 5 and 9.
+ * Rejects a cross-site request with ApiError `crossSiteRequest` before counting it. Otherwise another site could use up
+ * the account's requests. Contract sections 5 and 9.
  */
 export async function acceptSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { limits } = request.server;

@@ -1,4 +1,4 @@
-/** Which requests come from clients of Anthropic's API. Contract section 14. */
+/** Recognizes requests from clients of Anthropic's API. Contract section 14. */
 import type { FastifyRequest } from 'fastify';
 
 type Asked = Pick<FastifyRequest, 'headers' | 'id' | 'routeOptions' | 'url'>;
@@ -6,7 +6,7 @@ type Asked = Pick<FastifyRequest, 'headers' | 'id' | 'routeOptions' | 'url'>;
 const MESSAGES = /^\/api\/v1\/messages(?![^/?])/;
 const MODELS = /^\/api\/v1\/models(?![^/?])/;
 
-/** By the route, or by the path if there is none. On `/models`, only these clients send `anthropic-version`. */
+/** Decides by the route, or by the path if none matched. On `/models`, only these clients send `anthropic-version`. */
 export function isOfAnthropic({ headers, routeOptions, url }: Omit<Asked, 'id'>): boolean {
   const path = routeOptions.url ?? url;
   return MESSAGES.test(path) || (headers['anthropic-version'] !== undefined && MODELS.test(path));

@@ -1,4 +1,4 @@
-/** A key (`keyId` set) or the dashboard session (`keyId` null), acting for an account. */
+/** An API key (`keyId` set) or a dashboard session (`keyId` null) that acts for an account. */
 export type Caller = {
   accountId: string;
   keyId: string | null;

@@ -1,4 +1,4 @@
-/** The lifecycle of a charge, from its slot to its end. Contract sections 5, 7, and 10; decision 0010. */
+/** The lifecycle of a charge, from taking a slot to settling. Contract sections 5, 7, and 10; decision 0010. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { progressOf } from '../engines/progress.ts';
@@ -12,7 +12,7 @@ import { toApiError } from './errors.ts';
 import type { Work } from './in-flight.ts';
 import { replayTo } from './replay.ts';
 
-/** A response that is sent as a whole once its charge is final. */
+/** A response that Parley sends as a whole once its charge is final. */
 export type WholeAnswer<T> = {
   /** Does the work. A failure refunds the charge. */
   prepare(admission: Admission, signal: AbortSignal): Promise<Outcome>;
@@ -20,16 +20,16 @@ export type WholeAnswer<T> = {
 };
 
 export type StreamedAnswer = {
-  /** Works up to the engine's first output. A failure refunds the charge. */
+  /** Works until the engine's first output. A failure refunds the charge. */
   prepare(admission: Admission, signal: AbortSignal): Promise<undefined>;
-  /** Sends all output. The charge is final. */
+  /** Sends all output. The charge is already final. */
   stream(work: Work): Promise<void>;
-  /** The outcome so far for the ledger; with `isKept`, including the turn to store. */
+  /** The outcome so far, for the ledger. With `isKept`, it includes the turn to store. */
   outcome(isKept: boolean): Outcome;
   /** The response body for a retry, with the error that ended the response, if any. */
   replay(envelope?: Envelope): string;
   end(envelope?: Envelope): void;
-  /** Stops the engine, even if not all output was read. */
+  /** Stops the engine, even if some output is unread. */
   close(): Promise<unknown>;
 };
 
@@ -42,7 +42,7 @@ type Run = {
   work: Work;
 };
 
-/** For a client that disconnected. Nobody sees the status, which is nginx's. */
+/** The failure to record if the client disconnected. The status is nginx's, and no client receives it. */
 const clientLeft = { statusCode: 499, code: null } as const;
 
 export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
@@ -51,11 +51,11 @@ export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens
  * Charges a request, runs its work, and settles the charge. The route's `config.meter` names the quota. With an
  * idempotency key, the work finishes even if the client disconnects, and the response is stored with the charge.
  *
- * Tokens that it can use are reserved, if the account's plan limits them.
+ * If the account's plan limits tokens, the ledger reserves the tokens that the request can use.
  *
- * @returns what `send` returns, or the reply if it was already sent or the client left
+ * @returns what `send` returns, or the Fastify reply if it was already sent or the client disconnected
  * @throws ApiError `tooManyStreams`, `tooManyCalls`, `quotaExceeded`, `idempotencyMismatch`, `idempotencyInProgress`;
- *   whatever the work throws before its first output
+ * whatever the work throws before its first output
  */
 export async function runUnderCharge<T>(
   request: FastifyRequest,
@@ -123,10 +123,10 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   } catch (error) {
     const { admission, reply, request, work } = run;
     if (isFinal) throw error;
-    // A settlement that failed is not tried again, whoever waits for it.
+    // Do not settle again after a failed settlement, even if the client disconnected.
     if (!work.isAbandoned || isSettling) throw await giveBack(run, error);
     observe(run);
-    // It was still waiting for a connection to the upstream.
+    // The request was still waiting for a connection to the upstream.
     if (progressOf(work.signal)?.isCalled === false) {
       await request.server.ledger.refund(admission, clientLeft);
       return reply.hijack();
@@ -139,12 +139,12 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   }
 }
 
-/** The outcome of an engine that reported nothing. */
+/** The outcome to record for an engine that reported nothing. */
 const estimated = ({ cost }: Run): Outcome => cost.estimate?.() ?? nothingKnown;
 
 /**
- * An outcome with the tokens that count. If the engine reported none, they are those that it can have used of the
- * reservation, or without one an estimate. An engine that was not called used none.
+ * The outcome with the tokens to charge. If the engine reported none, they are the most of the reservation that it can
+ * have used. Without a reservation, they are an estimate. An engine that was not called used none.
  */
 function recorded({ admission, cost, work }: Run, outcome: Outcome): Outcome {
   if (outcome.unreported === undefined) return outcome;
@@ -160,7 +160,7 @@ function noteFirstOutput({ admission, request }: Run): void {
   observe({ admission, request }, Math.round(ms));
 }
 
-/** Notes for the log what is known of the work so far. */
+/** Copies the known details of the work to the admission, for the log. */
 function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, firstOutputMs?: number): void {
   const { prices, routed } = request;
   admission.prices = prices;
@@ -175,7 +175,7 @@ function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, fir
   };
 }
 
-/** Streams the response of a final charge, and records how it ended before sending the last event. */
+/** Streams the response of a final charge. Records how it ended before sending the last event. */
 async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyReply> {
   const { admission, reply, request, slot, work } = run;
   const { ledger } = request.server;
@@ -196,21 +196,21 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
       .complete(admission, {
         ...recorded(run, answer.outcome(work.isAbandoned)),
         failure: work.isAbandoned ? clientLeft : { code, statusCode },
-        // A retry gets outcomes that the engine or client caused. It runs the work again only if our side failed.
+        // If the engine or the client caused the end, a retry gets the same response. Otherwise, it reruns the work.
         ...(!isOurFailure(problem) && stored(envelope)),
       })
       .catch((err: unknown) => request.log.error({ err }, 'Could not record the end of a stream.'));
     if (!reply.sent) throw problem;
   }
-  // A client that has the whole response can open its next stream.
+  // Once a client has the whole response, it can open its next stream.
   slot.release();
   answer.end(envelope);
   return reply;
 }
 
 /**
- * Refunds a charge whose work failed before its first byte. It stays charged if the client can cause the failure on
- * purpose and has exhausted such refunds. Returns the error to throw.
+ * Refunds a charge whose work failed before its first byte. The charge stays if the client can provoke the failure and
+ * has used up such refunds. Returns the error to throw.
  */
 async function giveBack(run: Run, error: unknown): Promise<unknown> {
   const { admission, reply, request, work } = run;
@@ -219,7 +219,7 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
   const isResumed = admission.attempt !== undefined;
   let thrown = error;
   const { isProvokable = false } = toApiError(error).options;
-  // It was still waiting for a connection to the upstream.
+  // The request was still waiting for a connection to the upstream.
   const isUnasked = progressOf(work.signal)?.isCalled === false;
   if (isProvokable && !isUnasked && (isResumed || !(await limits.grantRefund(request).catch(() => true)))) {
     const kept = staysCharged(toApiError(error), isResumed);
@@ -245,7 +245,7 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
   return thrown;
 }
 
-/** Finalizes a charge with an error as its response, which retries with the same idempotency key also get. */
+/** Finalizes a charge with an error as its response. Retries with the same idempotency key get that response too. */
 async function keep(run: Run, problem: ApiError): Promise<void> {
   const { admission, request } = run;
   const { ledger } = request.server;

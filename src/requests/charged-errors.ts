@@ -1,4 +1,4 @@
-/** For requests that remain charged: the error table says that nothing was. Contract sections 5, 7 and 10. */
+/** Errors for requests that remain charged, which the error table's messages deny. Contract sections 5, 7, and 10. */
 
 import type { ErrorCode, HeaderFacts } from '../../schemas/errors.ts';
 import { AnswerLimitError } from '../engines/answer-limits.ts';
@@ -33,7 +33,7 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
   });
 }
 
-/** For an answer that was interrupted. */
+/** The error for a response that was interrupted. */
 export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
   const what =
@@ -43,7 +43,7 @@ export function brokenOff(problem: ApiError): ApiError {
   return error;
 }
 
-/** For a permanent failure before the answer began. A retry by OpenAI's clients would be charged again. */
+/** The error for a permanent failure before the first output. A retry by OpenAI's clients would be charged again. */
 export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
     ? 'The request was already charged and remains charged.'
@@ -51,12 +51,12 @@ export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   return charged(
     problem,
     `${beforeAnswering[problem.code] ?? problem.message} ${why}`,
-    // Nobody retries a 400.
+    // Clients do not retry a status 400.
     problem.statusCode < 500 ? {} : { shouldRetry: false },
   );
 }
 
-/** For a failed attempt to resume a charged request, which may be retried. */
+/** The error for a failed attempt to resume a charged request. Clients may retry it. */
 export function stillCharged(problem: ApiError): ApiError {
   const { retryAfterSeconds } = problem.options;
   return charged(
@@ -66,6 +66,6 @@ export function stillCharged(problem: ApiError): ApiError {
   );
 }
 
-/** A retry with the same idempotency key reruns the work under its charge; other ends of an answer are final. */
+/** Whether a retry with the same idempotency key reruns the work under its charge. All other failures are final. */
 export const isOurFailure = ({ code }: ApiError): boolean =>
   code === 'serviceUnavailable' || code === 'internalError';

@@ -1,4 +1,4 @@
-/** A streamed chat completion, as OpenAI's clients read it. Contract section 7. */
+/** Streams a chat completion in the format of OpenAI's clients. Contract section 7. */
 import type { ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
 import { mergedChunks } from './merged-chunks.ts';
 import { type Script, Tally } from './stream-script.ts';
@@ -6,7 +6,7 @@ import { type Script, Tally } from './stream-script.ts';
 const DONE = 'data: [DONE]\n\n';
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
-/** Clients get the engine's last chunk, with the token counts, on request; other chunks then have `usage: null`. */
+/** Sends the last chunk, with the token counts, only on request. All other chunks then have `usage: null`. */
 export function completionScript(engine: ChatEngine, input: CompletionInput, isKept: boolean): Script {
   const tellsUsage = input.stream_options?.include_usage === true;
   const tally = new Tally(input);

@@ -1,4 +1,4 @@
-/** What a request can cost, before it is admitted. Contract sections 5 and 15. */
+/** The largest possible cost of a request, before it is admitted. Contract sections 5 and 15. */
 import type { FastifyRequest } from 'fastify';
 import { limitsTokens } from '../domain/plans.ts';
 import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
@@ -18,17 +18,17 @@ import {
 } from './token-bound.ts';
 
 export type Cost = {
-  /** Charged all or nothing. */
+  /** Units of the meter, charged all or nothing. */
   units: number;
-  /** The ID of the model that was asked for, or null if it has none. */
+  /** The ID of the requested model, or null if the request names none. */
   model?: string | null;
-  /** The most tokens it can use, if any plan limits tokens. */
+  /** The most tokens that the request can use. Set if any plan limits tokens. */
   tokens?: number;
-  /** Those of them that are of its prompt. */
+  /** The part of `tokens` that the prompt can use. */
   promptTokens?: number;
-  /** The most tokens of each answer. Sent to the engine if the tokens are reserved. */
+  /** The most tokens of each reply. Sent to the engine if the tokens are reserved. */
   maxOutput?: number;
-  /** An estimate of what an engine used that reported nothing. */
+  /** The estimated usage of an engine that reported none. */
   estimate?(): Outcome;
 };
 
@@ -39,10 +39,10 @@ declare module 'fastify' {
   }
 }
 
-/** Of a window that the prompt seems to fill. If it does, the upstream says so. */
+/** The smallest part of the window to leave for output. If the prompt fills the window, the upstream says so. */
 const LEAST_OF_WINDOW = 1 / 16;
 
-/** The longest answer. Strict servers reject a limit that does not fit into the window beside the prompt. */
+/** The longest reply, in tokens. Strict servers reject a limit that does not fit into the window beside the prompt. */
 function longestAnswer(
   defaultMost: number,
   {
@@ -99,8 +99,8 @@ export function embeddingCost(
 }
 
 /**
- * The tokens that count for an engine that was called and reported none: as many as it can have used, of those that
- * were reserved. Of a whole answer, no more than its bytes.
+ * The tokens to charge if an engine was called and reported none: the most of the reservation that it can have used.
+ * Output of known size counts at most one token per byte.
  */
 export function reservedTokens(
   { promptTokens = 0, tokens = 0 }: Cost,
@@ -112,7 +112,7 @@ export function reservedTokens(
 
 const fieldOf = { responses: 'max_output_tokens', anthropic: 'max_tokens' } as const;
 
-/** The request in the client's own API with the limit of its answer. */
+/** The request in the client's API format, with a limit on its output. */
 export const saidWithMaxOutput = (said: SaidRequest, maxOutput: number): SaidRequest => ({
   ...said,
   body: () => ({ ...said.body(), [fieldOf[said.language]]: maxOutput }),

@@ -1,19 +1,19 @@
 /**
- * Reads credentials. Other `Authorization` schemes, and `x-api-key` where no client of Anthropic's API calls, are for
- * proxies in front. Contract sections 3 and 14.
+ * Reads credentials. It ignores other `Authorization` schemes, and `x-api-key` outside Anthropic's API: both may be for
+ * a proxy in front. Contract sections 3 and 14.
  */
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { isOfAnthropic } from './anthropic.ts';
 
-/** The scheme ends at the first character that is not allowed in a scheme. */
+/** Matches the scheme up to the first character that a scheme cannot contain. */
 const bearerScheme = /^bearer(?![!#$%&'*+\-.^_`|~0-9a-z])/i;
 
 /** Whether a request carries a Bearer credential, well-formed or not. */
 export const hasBearer = ({ headers }: FastifyRequest): boolean =>
   bearerScheme.test(headers.authorization ?? '');
 
-/** Undefined without one. Throws ApiError `invalidApiKey` if the header is malformed. */
+/** Returns undefined without a credential. Throws ApiError `invalidApiKey` if the header is malformed. */
 export function bearerCredential(request: FastifyRequest): string | undefined {
   if (!hasBearer(request)) return undefined;
   const [, credential] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
@@ -23,14 +23,14 @@ export function bearerCredential(request: FastifyRequest): string | undefined {
   });
 }
 
-/** Empty headers do not count: clients send them if a variable is set to nothing. */
+/** Ignores an empty header, which clients send if a variable is empty. */
 function headerCredential(request: FastifyRequest): string | undefined {
   const { 'x-api-key': key } = request.headers;
   return typeof key === 'string' && key !== '' && isOfAnthropic(request) ? key : undefined;
 }
 
 /**
- * The key of a request, from either header; undefined without one.
+ * Reads the API key from either header; undefined if there is none.
  *
  * @throws ApiError `invalidApiKey` if the `Authorization` header is malformed; `invalidRequest` for two different keys
  */

@@ -1,7 +1,7 @@
-/** Load balancers notice a shutdown before connections are refused. Contract section 11. */
+/** Delays a shutdown until load balancers have noticed it. Contract section 11. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Load balancers poll every few seconds. Fewer than two requests in this time come from a person. */
+/** Load balancers poll every few seconds. With fewer than two polls in this time, no load balancer is polling. */
 const POLLED_WITHIN_MS = 30_000;
 
 export class Drain {
@@ -9,12 +9,12 @@ export class Drain {
   #polls: [number, number] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   #startedAt: number | undefined;
 
-  /** @param drainMs - for the whole shutdown; then open requests are aborted */
+  /** @param drainMs - the longest shutdown; after it, open requests are aborted */
   constructor(drainMs: number, readyDelayMs: number) {
     this.#limits = { drainMs, readyDelayMs };
   }
 
-  /** If so, `/readyz` answers 503, and connections close after their response. */
+  /** Whether shutdown has begun. Then `/readyz` returns 503, and connections close after their response. */
   get isUnderWay(): boolean {
     return this.#startedAt !== undefined;
   }
@@ -34,7 +34,7 @@ export class Drain {
     this.#startedAt ??= performance.now();
   }
 
-  /** Waits until load balancers that poll `/readyz` have had time to notice. Returns at once if none does. */
+  /** Waits until load balancers that poll `/readyz` can have noticed the shutdown. Returns at once if none polls. */
   async untilNoticed(signal: AbortSignal): Promise<void> {
     const isPolled = performance.now() - this.#polls[1] < POLLED_WITHIN_MS;
     if (!isPolled) return;

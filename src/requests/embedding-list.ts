@@ -3,7 +3,7 @@ import type { Embedded } from '../engines/types.ts';
 
 const CHARACTERS_PER_MICROSECOND = 1000;
 
-/** Writes an `EmbeddingList` in slices: serializing millions of numbers at once would block the event loop. */
+/** Writes an `EmbeddingList` in slices, because serializing millions of numbers at once would block the event loop. */
 export async function embeddingListJson({ model, promptTokens, vectors }: Embedded): Promise<Buffer> {
   const head = (index: number) =>
     `${index === 0 ? '{"object":"list","data":[' : ','}{"object":"embedding","index":${index},"embedding":`;

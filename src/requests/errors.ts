@@ -29,7 +29,7 @@ function fromValidation(error: FastifyError): ApiError {
   });
 }
 
-/** Maps anything thrown to an error of the table. Unknown errors become `internalError`. Contract section 6. */
+/** Maps anything thrown to an error in the table. Unknown errors become `internalError`. Contract section 6. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const error = thrown as FastifyError;

@@ -1,13 +1,13 @@
 /**
- * Server-sent events. With a thousand streams at twenty events per second, an event may cost only one write, and
+ * Server-sent events. At a thousand streams with twenty events per second, each event may cost only one write. All
  * streams share one timer. Contract section 7.
  */
 import type { FastifyReply } from 'fastify';
 import type { Work } from './in-flight.ts';
 
-/** Silence after which a stream gets a comment, which keeps proxies from closing the connection. */
+/** How long a stream may be silent before it gets a comment, which keeps proxies from closing the connection. */
 const KEEP_ALIVE_MS = 15_000;
-/** The comment is at most this late. */
+/** The interval of the shared timer, by which a comment may be late. */
 const BEAT_MS = 1000;
 const COMMENT = ': keep-alive\n\n';
 
@@ -18,14 +18,14 @@ export class EventStreams {
   readonly #open = new Set<EventStream>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param mostMs - the longest a stream may last, however slowly its client reads */
+  /** @param mostMs - the longest duration of a stream, even if its client reads slowly */
   constructor(mostMs: number, keepAliveMs = KEEP_ALIVE_MS, beatMs = BEAT_MS) {
     this.#mostBeats = Math.ceil(mostMs / beatMs);
     this.#beatMs = beatMs;
     this.#keepAliveBeats = Math.ceil(keepAliveMs / beatMs);
   }
 
-  /** Begins the response, with all headers that hooks have set. They are sent with the first event. */
+  /** Begins the response with all headers that hooks have set. They are sent with the first event. */
   open(reply: FastifyReply, work: Work): EventStream {
     const stream = new EventStream(reply, work);
     this.#open.add(stream);
@@ -61,12 +61,12 @@ export class EventStream {
       'x-accel-buffering': 'no',
     });
     reply.hijack();
-    // `close` reports a lost connection, so ignore failed writes.
+    // Ignore failed writes: the `close` event reports a lost connection.
     this.#raw.on('error', () => {});
     this.#raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   }
 
-  /** If the client lags behind, returns a promise to await before the next write. */
+  /** Returns a promise to await before the next write if the client is reading too slowly. */
   write(text: string): Promise<void> | undefined {
     this.#silentBeats = 0;
     if (this.#raw.destroyed || this.#raw.write(text)) return undefined;

@@ -5,12 +5,12 @@ import { trackProgress } from '../engines/progress.ts';
 import { traceOf, traceWork } from '../telemetry/tracing.ts';
 
 export type Work = {
-  /** Aborted when nobody waits for the work, or the process must end. */
+  /** Aborted if the client disconnects or the process must exit. */
   readonly signal: AbortSignal;
   isClientGone: boolean;
   /** Whether the work was aborted because the client disconnected. */
   isAbandoned: boolean;
-  /** Ends the engine's work, whose output so far is the answer. */
+  /** Stops the engine. Its output so far becomes the reply. */
   stop(reason: Stop): void;
   /** Call once, when all work is done. */
   end(): void;
@@ -22,8 +22,8 @@ export class InFlightRequests {
   #reason: unknown;
 
   /**
-   * Begins work for a request. Fastify's `request.signal` is unsuitable: it also aborts once the body has been read.
-   * With `outlivesClient`, the work continues because a retry will ask for its result.
+   * Begins work for a request. Fastify's `request.signal` is unsuitable, because it also aborts once the body has been
+   * read. With `outlivesClient`, the work continues after the client disconnects, so that a retry gets its result.
    */
   begin(reply: FastifyReply, outlivesClient = false): Work {
     const { raw } = reply;

@@ -1,4 +1,4 @@
-/** Delivers the result of a charge as JSON. Contract section 5. */
+/** Sends the result of charged work as JSON. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../ledger/types.ts';
 import { runUnderCharge } from './charge.ts';
@@ -8,8 +8,8 @@ import { serialised } from './replay.ts';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Runs metered work and returns its JSON value, or the reply if it is done. Throws as `runUnderCharge`. Contract
- * section 5.
+ * Runs metered work and returns its JSON value, or the Fastify reply if it was already sent. Throws the same errors as
+ * `runUnderCharge`. Contract section 5.
  */
 export function answerJson<T>(
   request: FastifyRequest,
@@ -30,7 +30,7 @@ export function answerJson<T>(
   });
 }
 
-/** The same for work that writes its JSON itself. */
+/** Like `answerJson`, for work that serializes its own JSON. */
 export function answerBytes(
   request: FastifyRequest,
   reply: FastifyReply,

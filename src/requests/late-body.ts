@@ -1,12 +1,12 @@
 /** Checks credentials again after a slow body, in case they were revoked meanwhile. Contract sections 3 and 9. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Requests that arrive within this time need no second check: revocations have a second to take effect. */
+/** A body that arrives within this time needs no second check, because a revocation may take a second to apply. */
 const AT_ONCE_MS = 250;
 
 const begun = new WeakMap<FastifyRequest, number>();
 
-/** Repeats a guard's check for requests with a slow body. Register after the guard's own hook. */
+/** Repeats a guard's check for requests with a slow body. Register it after the guard's own hook. */
 export function judgeLateBodies(
   app: FastifyInstance,
   judge: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,

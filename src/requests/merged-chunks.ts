@@ -1,23 +1,23 @@
-/** Merges the chunks of a streamed completion, as OpenAI's clients do. Contract section 10. */
+/** Merges the chunks of a streamed completion in the same way as OpenAI's clients. Contract section 10. */
 import type { CompletionChunk } from '../engines/types.ts';
 
 type Members = Record<string, unknown>;
 
-/** Strings that name something; all others are parts of a text. */
+/** String members that are replaced. All other strings are parts of a text and are concatenated. */
 const names = new Set(['id', 'role', 'type', 'name', 'finish_reason']);
 
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const indexOf = (value: unknown) => (isObject(value) ? value.index : undefined);
 
-/** Positions by `index`, in lists that were merged before: models may send any number of tool calls. */
+/** The position of each `index` in lists that were merged before. Models may send any number of tool calls. */
 const positions = new WeakMap<unknown[], Map<unknown, number>>();
 
 function positionsOf(list: unknown[]): Map<unknown, number> {
   let known = positions.get(list);
   if (known === undefined) {
     known = new Map();
-    // The first of equal ones.
+    // Iterate backward, so that the first of several equal indexes wins.
     for (let at = list.length - 1; at >= 0; at--) known.set(indexOf(list[at]), at);
     positions.set(list, known);
   }
@@ -51,7 +51,7 @@ function merged(name: string, value: unknown, more: unknown): unknown {
   );
 }
 
-/** Reuses the parts of both. */
+/** Mutates and reuses the parts of both chunks. */
 export const mergedChunks = (chunk: CompletionChunk, next: CompletionChunk): CompletionChunk => ({
   ...chunk,
   choices: mergedLists(chunk.choices, next.choices) as CompletionChunk['choices'],

@@ -1,4 +1,4 @@
-/** What requests learn from the upstreams that answer them. Contract section 15. */
+/** Records which upstream serves a request. Contract section 15. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ModelTask } from '../../schemas/models.ts';
 import { limitsTokens } from '../domain/plans.ts';
@@ -8,9 +8,9 @@ import { withOutputLimit } from '../engines/upstream/output-limit.ts';
 import type { Prices } from '../upstreams/settings.ts';
 import { saidWithMaxOutput } from './cost.ts';
 
-/** For the log. */
+/** The routing of a request, for the log. */
 export type Routed = {
-  /** The upstream of the last attempt, and its name of the model. */
+  /** The upstream of the last attempt. `model` is that upstream's name for the model. */
   upstream: string;
   model: string;
   attempts: number;
@@ -20,18 +20,18 @@ export type Routed = {
 declare module 'fastify' {
   interface FastifyRequest {
     routed?: Routed;
-    /** Of the tokens of that upstream, if the operator set them. */
+    /** What that upstream charges, if the operator set prices. */
     prices?: Prices | undefined;
   }
 }
 
-/** Its attempts go to a header and the log. */
+/** The callbacks with which the router reports its attempts, for a response header and the log. */
 export function routedCall(request: FastifyRequest, reply: FastifyReply, affinity?: string): RoutedCall {
   const startedAt = performance.now();
   let before: Pick<FastifyRequest, 'routed' | 'prices'> = {};
   return {
     account: request.caller.accountId,
-    // Accounts cannot steer each other's requests.
+    // The account ID keeps accounts from influencing each other's routing.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
     onAttempt(upstream, model, prices) {
       before = { ...(request.routed && { routed: request.routed }), prices: request.prices };
@@ -59,7 +59,7 @@ export function routedCall(request: FastifyRequest, reply: FastifyReply, affinit
   };
 }
 
-/** Whose tokens are reserved, the answer must not be longer than the reservation allows. */
+/** Adds the output limit of the reservation, if the request's tokens are reserved. */
 function limited(
   { maxOutput }: FastifyRequest,
   input: CompletionInput,
@@ -76,7 +76,7 @@ function limited(
 }
 
 /**
- * The engine for one request. Its attempts go to a header and the log.
+ * The engine for one request. The number of attempts goes to a response header and the log.
  *
  * @param affinity - requests of an account with the same text go to the same upstream while it works
  * @param said - the request as the client sent it, if its API is not chat completions
@@ -103,7 +103,7 @@ export function chatFor(
 }
 
 /**
- * The model of the operator's file for a request that is not chat. Undefined if the file has none for the task.
+ * Resolves the model of a request other than chat. Undefined if the operator's file has none for the task.
  *
  * @throws ApiError `notFound` with `param: "model"`; `modelNotInPlan`
  */
@@ -115,7 +115,7 @@ export async function routedModel(
   const { router } = engines;
   if (router?.serves(task)) return resolveModel(router, named, config.plans.of(caller).id, task);
   const model = (await router?.models())?.find(({ id }) => id === named);
-  // A server of the operator may have a model of this name.
+  // The operator's server may have a model of this name.
   if (model !== undefined && engines[task].kind === 'builtin') throw modelForAnother(taskOf(model));
   return undefined;
 }

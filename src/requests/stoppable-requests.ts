@@ -1,4 +1,4 @@
-/** Requests that run in this process, and can be stopped from any other. Contract section 16. */
+/** Requests that run in this process. Any other process can stop them. Contract section 16. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/client.ts';
 import { Stop } from '../domain/stop.ts';
@@ -19,16 +19,16 @@ import {
 import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
 import type { Work } from './in-flight.ts';
 
-/** How often a process with running requests looks for those that others want to stop. */
+/** How often a process with running requests checks for requests to stop. */
 const LOOK_MS = 150;
-/** How long the process that runs a request may take to stop it. */
+/** How long the process that runs a request may take to report that it stopped it. */
 const ANSWER_MS = 4000;
 const ANSWER_LOOK_MS = 50;
-/** How long it may take from the end of a request to the answer that it was stopped. */
+/** How long that report may take after the request has ended. */
 const ENDED_MS = 500;
 
 type Request = Owner & { requestId: string; idempotencyKey: string | undefined };
-/** What only a stop needs is made with it. */
+/** `stop` and `onEnd` are created by the first call that stops the request. */
 type Running = Request & { work: Work; stop?: Stop; onEnd?: (() => void)[] };
 
 const alreadyFinished = () => new ApiError('alreadyFinished');
@@ -50,7 +50,7 @@ export class RunningRequests {
     this.#look = loggingOutages(log, 'Checking for requests to stop', () => this.#stopAsked());
   }
 
-  /** @returns call it once the request has ended and is recorded */
+  /** @returns a function to call once the request has ended and is recorded */
   begin(request: Request, work: Work): () => void {
     const running: Running = { ...request, work };
     this.#running.set(request.requestId, running);
@@ -64,7 +64,7 @@ export class RunningRequests {
   }
 
   /**
-   * Ends the engine's work, on whichever process it runs, and waits until that is recorded.
+   * Stops the engine, on whichever process it runs, and waits until the end of the request is recorded.
    *
    * @throws ApiError `alreadyFinished`; `serviceUnavailable` if that process does not respond
    * @returns false if the caller has no such request
@@ -75,7 +75,7 @@ export class RunningRequests {
     return this.#stopElsewhere(owner, requestId, await stateOfRequest(this.#database.db, owner, requestId));
   }
 
-  /** The same by the request's `Idempotency-Key`, also before its first output. */
+  /** Like `stop`, by the request's `Idempotency-Key`. Works before the first output too. */
   async stopByKey(owner: Owner, key: string): Promise<boolean> {
     for (const running of this.#running.values())
       if (running.idempotencyKey === key && isSame(running, owner)) return this.#stopHere(running);
@@ -111,7 +111,7 @@ export class RunningRequests {
     }
   }
 
-  /** Null if the process that runs the request does not respond in time. */
+  /** Whether the request was stopped. Null if the process that runs it does not respond in time. */
   async #answerTo(owner: Owner, request: StopRequest): Promise<boolean | null> {
     const { db } = this.#database;
     let until = performance.now() + ANSWER_MS;
@@ -121,7 +121,7 @@ export class RunningRequests {
       const wasStopped = await readStopRequest(db, request);
       if (wasStopped !== null) return wasStopped;
       if (hasEnded || (await stateOfRequest(db, owner, request.requestId)) === 'running') continue;
-      // By itself, or its process is about to say that it was stopped.
+      // The request ended on its own, or its process is about to report that it was stopped.
       hasEnded = true;
       until = performance.now() + ENDED_MS;
     }
@@ -149,6 +149,6 @@ export class RunningRequests {
 
 const isSame = (one: Owner, other: Owner) => one.accountId === other.accountId && one.keyId === other.keyId;
 
-/** The dashboard sees all requests of its account. */
+/** The dashboard can stop all requests of its account. */
 const isVisible = (request: Owner, owner: Owner) =>
   owner.keyId === null ? request.accountId === owner.accountId : isSame(request, owner);

@@ -1,4 +1,4 @@
-/** Delivers the result of a charge as server-sent events. Contract sections 5 and 7. */
+/** Sends the result of charged work as server-sent events. Contract sections 5 and 7. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Stop } from '../domain/stop.ts';
 import { firstOutput } from '../engines/first-output.ts';
@@ -13,7 +13,7 @@ const hasFinished = ({ choices }: CompletionChunk): boolean =>
   choices.some(({ finish_reason: reason }) => reason !== null);
 
 /**
- * Runs metered work and streams its events. No byte precedes the engine's first output. Contract section 7.
+ * Runs metered work and streams its events. No byte is sent before the engine's first output. Contract section 7.
  *
  * @throws ApiError as `runUnderCharge` does
  */
@@ -27,7 +27,7 @@ export function answerStream(
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   let held: CompletionChunk[];
   let stream: EventStream | undefined;
-  /** The end of an answer waits for its tokens, which follow it: its client may leave with it. */
+  /** With reserved tokens, the last chunk waits for the token counts after it: a client may disconnect with it. */
   const ending: CompletionChunk[] = [];
   let isReserved = false;
   const tell = (chunk: CompletionChunk) => {
@@ -70,7 +70,7 @@ export function answerStream(
     outcome: (isKept) => script?.outcome(isKept) ?? nothingKnown,
     replay: (envelope) => script.replay(envelope),
     end(envelope) {
-      // The reply was hijacked, so nobody else ends the connection.
+      // The reply was hijacked, so nothing else ends the connection.
       if (stream === undefined) reply.raw.destroy();
       else stream.end(envelope === undefined ? script.end() : script.error(envelope));
     },

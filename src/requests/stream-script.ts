@@ -1,23 +1,23 @@
-/** What streamed answers share: their events, and their outcome so far. Contract section 7. */
+/** The interface of all streamed replies: their events and their outcome so far. Contract section 7. */
 import type { CompletionChunk, CompletionInput, CompletionResult } from '../engines/types.ts';
 import { type AnswerTokens, charactersOf, estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
 import type { Outcome } from '../ledger/types.ts';
 
-/** How a route turns an answer into events. */
+/** Turns a reply into the events of one API. */
 export type Script = {
   chunks(signal: AbortSignal): AsyncIterable<CompletionChunk>;
-  /** Empty if the client does not get the chunk. */
+  /** The events of a chunk. Empty if the client does not get the chunk. */
   tell(chunk: CompletionChunk): string;
-  /** The outcome so far, for the ledger. `isKept`: with a turn to store. */
+  /** The outcome so far, for the ledger. With `isKept`, it includes the turn to store. */
   outcome(isKept: boolean): Outcome;
   end(): string;
-  /** The answer so far, at once. `envelope` is the error of an incomplete answer. */
+  /** The whole reply so far, as one text. `envelope` is the error that interrupted it. */
   replay(envelope?: Envelope): string;
   error(envelope: Envelope): string;
 };
 
-/** Counts the tokens of an answer: the engine's count at the end, or else an estimate. */
+/** Counts the tokens of a reply. Uses the engine's count if it reports one, otherwise an estimate. */
 export class Tally {
   readonly #input: CompletionInput;
   #characters = 0;

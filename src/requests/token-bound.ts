@@ -1,27 +1,27 @@
-/** The most tokens that a request can use: contract section 15, argued in docs/decisions/0032-tokens-a-day.md. */
+/** Bounds the tokens that a request can use. Contract section 15, argued in docs/decisions/0032-tokens-a-day.md. */
 import { jsonLength, knownJsonLength, SealedJson } from '../bodies/sealed.ts';
 
-/** Models mark where a message, a part of it, or a tool begins and ends. */
+/** Tokens per message, part, or tool: models mark where each of them begins and ends. */
 const PER_OBJECT = 16;
 const PER_REQUEST = 64;
-/** Servers describe tools to the model in their own words. */
+/** Extra tokens for a request with tools, because servers describe the tools to the model. */
 const WITH_TOOLS = 1000;
-/** Of a number, `true`, `false`, or null. */
+/** The most tokens of a number, `true`, `false`, or null. */
 const PER_VALUE = 24;
-/** Of a name or text in JSON: its quotes, and what separates it from the next one. */
+/** The most tokens around a name or text in JSON: its quotes and the separator. */
 const PER_STRING = 4;
-/** Of a character that JSON escapes. */
+/** The most bytes of a character that JSON escapes. */
 const LONGEST_ESCAPE = 6;
-/** In characters. Escaping more would block the event loop. */
+/** How many characters to escape for an exact size. Escaping more would block the event loop. */
 const MOST_ESCAPED = 1024 * 1024;
 
-/** Neither the address of an image nor the size of its file says how many tokens it takes. */
+/** The most tokens of an image, by default. Neither its address nor its file size shows the number. */
 export const PER_IMAGE = 5000;
 const USUAL_IMAGE = 1000;
-/** Fewer than in most languages. */
+/** A low estimate of the bytes per token. Most languages have more. */
 const USUAL_BYTES = 3;
 
-/** The ledger's columns hold four bytes. */
+/** The limit of a stored count. The ledger's columns hold four bytes. */
 const MOST_TOKENS = 1_000_000_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -45,10 +45,10 @@ function tokensIn(value: unknown, tokensOf: TokensOf): number {
   return tokens;
 }
 
-/** A token is at least one byte. */
+/** Counts bytes, because a token has at least one byte. */
 const inText: TokensOf = (text) => Buffer.byteLength(text);
 
-/** Text that reaches the model as JSON, where some characters are longer. */
+/** Counts the bytes of text that reaches the model as JSON, where escaped characters are longer. */
 function inJson(): TokensOf {
   let left = MOST_ESCAPED;
   return (text) => {
@@ -58,7 +58,7 @@ function inJson(): TokensOf {
   };
 }
 
-/** Whether a URL leads to an image. One with other data could hold text. */
+/** Whether a URL refers to an image. A data URL of any other type could hold text. */
 const isImageUrl = (url: unknown): boolean =>
   typeof url === 'string' && !/^data:(?!image\/)|^data:image\/svg/i.test(url);
 
@@ -75,7 +75,7 @@ function sourceWithoutImage(source: unknown): Json | undefined {
   return type === 'base64' && isImage ? { ...source, data: '' } : undefined;
 }
 
-/** A part of a message without its image, in any of the three APIs. Undefined if it has none. */
+/** Removes the image from a part of a message, in any of the three APIs. Undefined if the part has no image. */
 function withoutImage(part: Json): Json | undefined {
   const { image_url: url, source, type } = part;
   if (type === 'image_url' || type === 'input_image') {
@@ -86,14 +86,14 @@ function withoutImage(part: Json): Json | undefined {
   return rest && { ...part, source: rest };
 }
 
-/** Fields with text for the model. The others reach it as JSON, if at all. */
+/** Fields with text for the model. All other fields reach it as JSON, if at all. */
 const conversations: ReadonlySet<string> = new Set([
   ...['messages', 'input', 'system', 'instructions', 'prediction'],
 ]);
-/** Members of a message, or of the result of a tool, that hold its parts. */
+/** Members of a message or a tool result that hold its parts. */
 const partLists: ReadonlySet<string> = new Set(['content', 'output']);
 
-/** What a prompt can take: its tokens without images, and how many images it has. */
+/** The size of a prompt: its tokens without images, and the number of images. */
 export type PromptSize = { tokens: number; images: number };
 
 class Conversation {
@@ -132,7 +132,7 @@ class Conversation {
   }
 }
 
-/** An upper bound of the tokens of a prompt without its images: its bytes, and allowances. */
+/** An upper bound of the tokens of a prompt without its images. It counts bytes and adds allowances. */
 export function promptSize(prompt: object): PromptSize {
   const conversation = new Conversation();
   const escaped = inJson();
@@ -157,7 +157,7 @@ export const promptBound = ({ images, tokens }: PromptSize, perImage = PER_IMAGE
 export const likelyTokens = ({ images, tokens }: PromptSize): number =>
   Math.ceil(tokens / USUAL_BYTES) + images * USUAL_IMAGE;
 
-/** An upper bound of the tokens of texts to embed, or of their tokens. */
+/** An upper bound of the tokens of texts or token lists to embed. */
 export const embeddedBound = (inputs: readonly (string | readonly number[])[]): number =>
   inputs.reduce(
     (tokens, one) => tokens + PER_OBJECT + (typeof one === 'string' ? Buffer.byteLength(one) : one.length),
