@@ -20,7 +20,7 @@ import {
 export type Cost = {
   /** Units of the meter, charged all or nothing. */
   units: number;
-  /** The ID of the requested model, or null if the request names none. */
+  /** The model ID to record, or null if there is none. */
   model?: string | null;
   /** The most tokens that the request can use. Set if any plan limits tokens. */
   tokens?: number;

@@ -1,4 +1,4 @@
-/** Changes that need the password check the proven hash again, in case it changed meanwhile. Contract section 9. */
+/** Accounts. Changes that need the password check the proven hash again, in case it changed. Contract section 9. */
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { BillingPeriod } from '../../schemas/plans.ts';
 import { type Db, sqlState } from '../database/client.ts';
@@ -10,7 +10,7 @@ import { type EventSource, recordEvent } from './events.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
-/** Proof of the password; outdated once the password changes or the account is deleted. */
+/** Proof that the client knew the password. Outdated once the password changes or the account is deleted. */
 export type ProvenAccount = Pick<Account, 'id' | 'passwordHash'>;
 
 const UNIQUE_VIOLATION = '23505';
@@ -32,7 +32,7 @@ async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
   }
 }
 
-/** Today's usage under the email address carries over. Throws `emailTaken`. */
+/** Creates an account. Today's usage under the email address carries over. Throws ApiError `emailTaken`. */
 export async function createAccount(
   db: Db,
   account: Pick<Account, 'email' | 'passwordHash' | 'plan'>,
@@ -67,7 +67,7 @@ export async function findAccount(db: Db, id: string): Promise<Account | undefin
   return account;
 }
 
-/** Ignores case, and excludes deleted accounts. */
+/** Ignores case. Excludes deleted accounts. */
 export async function findByEmail(db: Db, email: string): Promise<Account | undefined> {
   const [account] = await db
     .select()
@@ -76,7 +76,7 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
   return account;
 }
 
-/** Today's usage also stays with the old address. Returns undefined for an outdated proof. Throws `emailTaken`. */
+/** Today's usage also stays with the old address. Returns undefined if the proof is outdated. Throws `emailTaken`. */
 export async function updateEmail(
   db: Db,
   account: ProvenAccount,
@@ -104,8 +104,8 @@ export async function updateEmail(
 }
 
 /**
- * Ends all sessions, and lifts the limits of failed sign-ins. A change by the owner also forgets known devices; a reset
- * by the operator (`from` null) does not. Returns undefined for an outdated proof.
+ * Ends all sessions, and resets the limits on failed sign-ins. A change by the owner also forgets known devices; a
+ * reset by the operator (`from` null) does not. Returns undefined if the proof is outdated.
  */
 export function updatePassword(
   db: Db,
@@ -129,7 +129,7 @@ export function updatePassword(
   });
 }
 
-/** `from` is null if the operator does it. Returns undefined if the account is gone. */
+/** `from` is null if the operator changes the plan. Returns undefined if the account no longer exists. */
 export function setPlan(
   db: Db,
   id: string,
@@ -151,8 +151,8 @@ export function setPlan(
 }
 
 /**
- * Ends all sessions of a suspended account. Its keys are refused, but not revoked. Returns undefined if the account is
- * gone.
+ * Suspends or resumes an account. Suspending ends its sessions and blocks its keys without revoking them. Returns
+ * undefined if the account no longer exists.
  */
 export function setSuspended(db: Db, id: string, isSuspended: boolean): Promise<Account | undefined> {
   return db.transaction(async (tx) => {
@@ -171,8 +171,8 @@ export function setSuspended(db: Db, id: string, isSuspended: boolean): Promise<
 }
 
 /**
- * Updates the account's row first: creating a key locks it, so no key can appear after the revocation. Keeps today's
- * usage until midnight. Returns false for an outdated proof.
+ * Updates the account's row first. Creating a key locks that row, so no key can appear after the revocation. Keeps
+ * today's usage until midnight. Returns false if the proof is outdated.
  */
 export async function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
   const digestOf = await emailDigests(db);

@@ -1,6 +1,6 @@
 /**
- * Today's usage of an email address that was given up is kept until midnight and charged to a new account with it,
- * which therefore gets no new quota. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ * Keeps today's usage of an email address that an account gave up, until midnight. A new account with the address is
+ * charged for it, so it gets no new quota. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -21,13 +21,13 @@ const meterList = sql`array[${sql.join(
   sql`, `,
 )}]::text[]`;
 
-/** The key is in the database, because `SESSION_SECRET` may change any day. Call it outside of a transaction. */
+/** The key is in the database, because `SESSION_SECRET` may change at any time. Call this outside a transaction. */
 export async function emailDigests(db: Db): Promise<(emailKey: string) => Uint8Array> {
   const key = await settingOnce(db, 'email_digest_key', () => randomBytes(32).toString('base64url'));
   return (emailKey) => createHmac('sha256', key).update(emailKey).digest();
 }
 
-/** Keeps what the account has used so far today. The account may remain in use. */
+/** Keeps the account's usage of today. The account may remain in use. */
 export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
   await tx.execute(sql`
     insert into carried_usage (email_digest, day, meter, former_account, used)
@@ -38,8 +38,8 @@ export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Pro
 }
 
 /**
- * For an account that this transaction marked as deleted. Charges in flight count as used. The counters' locks exclude
- * later admissions; tomorrow's are locked too, because midnight may pass.
+ * Keeps the usage of an account that this transaction marked as deleted. In-flight charges count as used. Locks on the
+ * counters exclude later admissions, including tomorrow's, because midnight may pass.
  */
 export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
   const { accountId } = holder;
@@ -60,8 +60,8 @@ export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
 }
 
 /**
- * Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. The charge
- * for chat has the tokens.
+ * Charges the kept usage of an email address to a new account: one final charge per meter, and the counters. The charge
+ * for chat includes the tokens.
  */
 export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
   const ids = meters.map((meter) => sql`(${meter}::text, ${newId()}::uuid)`);

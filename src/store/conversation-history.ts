@@ -1,4 +1,4 @@
-/** The history of a continued conversation, read only as far as necessary. Contract section 7. */
+/** Reads the history of a continued conversation, only as far as necessary. Contract section 7. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 import type { MessagePlace } from './conversations.ts';
@@ -10,16 +10,16 @@ export type HistoryMessage = {
   images?: string[];
 };
 
-/** How much history is sent. Without `imageBytes`, images are left out. */
+/** The limits on the history to send. Without `imageBytes`, images are omitted. */
 export type HistoryBudget = {
-  /** Default: any number. */
+  /** The most code points. Default: no limit. */
   characters?: number;
-  /** In UTF-8. Default: any number. */
+  /** The most bytes of text, in UTF-8. Default: no limit. */
   textBytes?: number;
-  /** What an image counts as, in characters and in bytes of text. */
+  /** How many characters, and bytes of text, an image counts as. */
   imageCharacters: number;
   imageBytes?: number;
-  /** This message and all later ones are left out. */
+  /** Omits this message and all later ones. */
   before?: MessagePlace | undefined;
 };
 
@@ -40,7 +40,10 @@ type Step = {
   image_urls: string | null;
 };
 
-/** The newest whole messages within a budget of code points, of bytes of text, and of bytes of images. Content that does not fit stays in the database. */
+/**
+ * The newest whole messages that fit the budget of code points, bytes of text, and bytes of images. Content that does
+ * not fit stays in the database.
+ */
 export async function readHistory(
   db: Db,
   accountId: string,
@@ -52,12 +55,12 @@ export async function readHistory(
     : sql.empty();
   const isOf = sql`m.account_id = ${accountId}::uuid and m.conversation_id = ${conversationId}::uuid${isBefore}`;
   const hasImages = imageBytes !== undefined;
-  // The length of a value is known without reading it.
+  // Postgres knows the length of a value without reading it.
   const bytesOf = hasImages ? sql`coalesce(octet_length(m.image_urls), 0)::bigint` : sql`0::bigint`;
   const charactersOfImages = hasImages
     ? sql`coalesce(jsonb_array_length(m.images), 0) * ${imageCharacters}::bigint`
     : sql`0::bigint`;
-  // Counting the characters of a value means reading it.
+  // Counting the characters of a value requires reading it.
   const charactersOf =
     characters === undefined ? sql`0::bigint` : sql`char_length(m.content) + ${charactersOfImages}`;
   const textBytesOf = sql`octet_length(m.content) + ${charactersOfImages}`;
@@ -99,7 +102,7 @@ export async function readHistory(
   return { messages, included: messages.length, omitted };
 }
 
-/** Messages up to and including one: its position, or a count if it was stored before positions existed. */
+/** The number of messages up to and including one: its position, or a count if it was stored without a position. */
 async function countUpTo(db: Db, isOf: ReturnType<typeof sql>, { id, position }: Step): Promise<number> {
   if (position > 0) return position;
   const [row] = await rowsOf<{ count: number }>(

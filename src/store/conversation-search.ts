@@ -1,20 +1,20 @@
 /**
- * Searches messages without an index: one of all accounts' words would cost every stored message more than reading
- * one account's messages costs its rare searches. Contract section 1.
+ * Searches messages without an index. An index of all words would cost every stored message more than an account's rare
+ * searches cost. Contract section 1.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
 /** The newest messages of a conversation that a search reads. */
 const MESSAGES_AT_MOST = 1000;
-/** Around the first word, which the list of the dashboard has to show in two short lines. */
+/** Characters before the first match. The dashboard's list shows an excerpt in two short lines. */
 const BEFORE_CHARACTERS = 30;
 const EXCERPT_CHARACTERS = 200;
 
 export type Hit = { id: string; excerpt: string; isCut: boolean };
 
 /**
- * Among the given conversations, those with a message that contains all words, with an excerpt of the newest one.
+ * Finds the given conversations with a message that contains all words. Returns an excerpt of the newest such message.
  *
  * @param words - in lower case
  */
@@ -54,7 +54,7 @@ export async function searchMessages(
   return new Map(hits.map((hit) => [hit.id, hit]));
 }
 
-/** `lower` knows letters beyond ASCII only in some locales of Postgres. Those of the words suffice. */
+/** Lowercases text in SQL. In some locales, Postgres's `lower` only knows ASCII. The letters of the words suffice. */
 function lowered(text: SQL, words: readonly string[]): SQL {
   const letters = [...new Set(words.join(''))].filter(
     (letter) => letter > '\x7f' && letter.toUpperCase().length === letter.length,

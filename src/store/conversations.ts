@@ -1,30 +1,30 @@
-/** A key sees the conversations that it created; the web sees all of the account's. Contract section 1. */
+/** Conversations. A key sees those that it created; the web sees all of the account's. Contract section 1. */
 import { and, desc, eq, getTableColumns, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { conversations, type MessageImage, messages } from '../database/tables.ts';
 
-/** `keyId` null is the web. */
+/** `keyId` is null for the web. */
 export type Owner = { accountId: string; keyId: string | null };
 
 export type Conversation = typeof conversations.$inferSelect;
-/** Without the content of its images. */
+/** A message without the content of its images. */
 export type Message = Omit<typeof messages.$inferSelect, 'imageUrls'>;
 
 export type MessagePlace = Pick<Message, 'id' | 'position'>;
 
-/** Stored in the transaction that settles the charge. */
+/** A question and its reply, stored in the transaction that settles the charge. */
 export type Turn = {
   accountId: string;
   keyId: string | null;
   conversationId: string;
   isNew: boolean;
-  /** A message that is deleted with all later ones. */
+  /** The ID of a message to delete, with all later ones. */
   replacedId?: string;
   title: string;
   question: {
     id: string;
     content: string;
-    /** `data:` URLs, and what each is. */
+    /** The images as `data:` URLs, and their kinds. */
     images?: { urls: readonly string[]; kinds: MessageImage[] };
   };
   answer: Pick<Message, 'id' | 'content' | 'isStopped' | 'finishReason'> & { model: string };
@@ -41,13 +41,13 @@ export async function findConversation(db: Db, owner: Owner, id: string): Promis
   return row;
 }
 
-/** `web`: only those of the web chat. */
+/** `web`: only conversations of the web chat. */
 export type Source = 'web';
 
 /** Pinned conversations come first, then the most recently updated. */
 export type ListPosition = { isPinned: boolean; at: Date; id: string };
 
-/** The pinned conversations, or the others. Exported to inspect its plan. */
+/** Lists the pinned conversations, or the others. Exported so that tests can inspect its query plan. */
 export function conversationsStatement(
   db: Db,
   owner: Owner,
@@ -57,7 +57,7 @@ export function conversationsStatement(
   source?: Source,
 ) {
   const { id, isPinned, keyId, updatedAt } = conversations;
-  // A row comparison, which an index scan can start from.
+  // A row comparison, so that an index scan can start there.
   const position =
     after?.isPinned === pinned
       ? sql`(${updatedAt}, ${id}) < (${after.at.toISOString()}::timestamptz, ${after.id}::uuid)`
@@ -96,7 +96,7 @@ export type ConversationChanges = Partial<
   Pick<Conversation, 'title' | 'isPinned' | 'instructions' | 'temperature'>
 >;
 
-/** Undefined if the owner has no such conversation. Does not count as an update. */
+/** Changes a conversation, but not its `updatedAt`. Returns undefined if the owner has no such conversation. */
 export async function changeConversation(
   db: Db,
   owner: Owner,
@@ -112,10 +112,10 @@ export async function changeConversation(
   return row;
 }
 
-/** A page ends with the message that reaches this size: serializing and sending takes memory and time. */
+/** A page ends with the message that reaches this size, because serializing and sending takes memory and time. */
 const PAGE_BYTES = 512 * 1024;
 
-/** Newest first. Messages that do not fit on the page have no content, and `fits` false. */
+/** Newest first. Messages that do not fit on the page have empty content, and `fits` is false. */
 export function listMessages(
   db: Db,
   accountId: string,
@@ -153,7 +153,7 @@ const isMessage = (accountId: string, conversationId: string, messageId: string)
     eq(messages.id, messageId),
   );
 
-/** Where a message of the user is in its conversation. */
+/** The position of a user's message in its conversation. */
 export async function findQuestion(
   db: Db,
   accountId: string,
@@ -168,7 +168,7 @@ export async function findQuestion(
   return row;
 }
 
-/** The images of a message, with their `data:` URLs. None if there is no such message. */
+/** The images of a message, with their `data:` URLs. Empty if there is no such message. */
 export async function readImages(
   db: Db,
   accountId: string,

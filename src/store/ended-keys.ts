@@ -1,10 +1,10 @@
-/** Deletes keys and secrets that ended long ago. Contract section 3. */
+/** Deletes keys and secrets that ended more than a year ago. Contract section 3. */
 import { sql } from 'drizzle-orm';
 import { BATCH_ROWS, deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { keySecrets } from '../database/tables.ts';
 
-/** For keys and the events that name them. The usage history is shorter; usage stays under the key's id. */
+/** Retention of ended keys and the events that name them. Usage history is shorter; usage stays under the key's ID. */
 export const ENDED_KEY_DAYS = 365;
 
 const longAgo = sql`ledger_now() - make_interval(days => ${ENDED_KEY_DAYS}::int)`;
@@ -26,7 +26,7 @@ async function deleteKeys(db: Db): Promise<number> {
   return deleted?.count ?? 0;
 }
 
-/** Deletes all of these in batches. A deleted secret answers like one that never existed. */
+/** Deletes them in batches. A deleted secret gets the same response as one that never existed. */
 export async function deleteEndedKeys(db: Db, signal?: AbortSignal): Promise<void> {
   while (!signal?.aborted && (await deleteKeys(db)) === BATCH_ROWS);
   await deleteUpTo(db, keySecrets.endsAt, longAgo, signal);

@@ -10,7 +10,7 @@ import { addMessage } from './webhook-messages.ts';
 
 export const EVENT_DAYS = 365;
 
-/** Where a request came from; null for actions of the operator or the service. */
+/** The origin of a request; null for actions of the operator or the service. */
 export type EventSource = { address: string; userAgent: string } | null;
 
 export type NewAccountEvent = {
@@ -18,15 +18,15 @@ export type NewAccountEvent = {
   type: AccountEventType;
   from: EventSource;
   keyId?: string;
-  /** What changed, in a few words: a key's name, a plan. Never a secret. */
+  /** What changed, in a few words, such as a key's name or a plan. Never a secret. */
   detail?: string;
-  /** Sent to the account's webhook, if it has one. */
+  /** The notice for the account's webhook, if it has one. */
   notice?: Notice | undefined;
 };
 
 export type AccountEventRow = typeof accountEvents.$inferSelect;
 
-/** Records an event, in the transaction of the change if there is one. Deleted accounts get no more rows. */
+/** Records an event, in the transaction of the change if there is one. Records nothing for deleted accounts. */
 export async function recordEvent(
   db: Db,
   { accountId, detail, from, keyId, notice, type }: NewAccountEvent,

@@ -1,10 +1,10 @@
 /**
- * Listens for every change to what keys may do, and knows whether it hears them. Contract section 3, argued in
+ * Listens for every change that affects keys, and knows whether notifications arrive. Contract section 3, argued in
  * docs/decisions/0011-the-key-cache.md.
  *
- * A dead channel is silent, so this process notifies itself. Notifications arrive in commit order: an echo proves that
- * every change committed before it was sent has been heard. It goes out on another connection than the listening one,
- * because behind a transaction pooler a connection hears only its own notifications.
+ * A dead channel is silent, so this process notifies itself. Notifications arrive in commit order. An echo therefore
+ * proves that all changes committed before it have arrived. Another connection sends the echo: behind a transaction
+ * pooler, a connection receives only its own notifications.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,18 +12,18 @@ import postgres from 'postgres';
 import type { Database } from '../database/client.ts';
 import { patientSockets } from '../database/patient-socket.ts';
 
-/** As in `drizzle/0008_key_changes.sql`; the payload is the account's id. */
+/** The same name as in `drizzle/0008_key_changes.sql`. The payload is the account's ID. */
 const CHANNEL = 'parley_keys';
 
 const ECHO_MS = 250;
-/** Changes committed longer ago have been heard, or the cache is not used. */
+/** All changes older than this have arrived; otherwise the cache is not used. */
 const TRUST_MS = 750;
-/** A connection without any traffic for this long, not even an echo, is replaced. */
+/** Replaces a connection that received nothing for this long, not even an echo. */
 const SILENCE_MS = 2000;
 
 const RETRY_MS = 100;
 const RETRY_MS_AT_MOST = 2000;
-/** Without a single echo it is probably a transaction pooler, which keeps every LISTEN. */
+/** Used if no echo has ever arrived: this is probably a transaction pooler, which keeps every LISTEN. */
 const RETRY_MS_AT_MOST_UNHEARD = 30_000;
 
 export type ChangeListener = {
@@ -63,8 +63,8 @@ export class KeyChanges {
   }
 
   /**
-   * The database's time in milliseconds since 1970, if every change over 750 ms old has been heard; else undefined. It
-   * may be ahead by the time that the last echo took to send, but never behind.
+   * The database's time in milliseconds since 1970, if every change over 750 ms old has arrived; otherwise undefined.
+   * It may be ahead by the time that the last echo took to send, but never behind.
    */
   now(): number | undefined {
     if (this.#isEmbeddedHeard) return Date.now();
@@ -74,11 +74,11 @@ export class KeyChanges {
     return databaseMs + performance.now() - sentAt.steady;
   }
 
-  /** Starts listening; on Postgres in the background, and `now` shows when it works. */
+  /** Starts listening. On Postgres, this runs in the background, and `now` shows whether it works. */
   async start(listener: ChangeListener): Promise<void> {
     const { listen } = this.#database;
     if (listen !== undefined) {
-      // In process: a change is heard with the answer to its COMMIT.
+      // In process, a notification arrives together with the result of its COMMIT.
       await listen(CHANNEL, {
         onPayload: (accountId) => listener.onChange(accountId),
         onGap: (error) => {
@@ -152,7 +152,7 @@ export class KeyChanges {
     );
   }
 
-  /** @returns what ended the connection, if known */
+  /** @returns the error that ended the connection, if known */
   async #listenUntilLost(listener: ChangeListener): Promise<unknown> {
     let isListening = false;
     let lose = () => {};
@@ -168,7 +168,7 @@ export class KeyChanges {
       max_lifetime: null,
       onnotice: () => {},
       connection: { application_name: 'parley listener' },
-      // Missing from the types. One socket per client: the driver would reconnect without listening.
+      // Missing from the types. A closed socket ends the client, because the driver would reconnect without listening.
       ...{
         socket: (target: Parameters<typeof open>[0]) => open(target).once('close', lose),
         onnotify: (channel: string, payload: string) => {
@@ -180,7 +180,7 @@ export class KeyChanges {
     });
     this.#stopped.signal.addEventListener('abort', lose, { once: true });
     try {
-      // Ignores notifications that arrive with the answer: the gap is not reported yet.
+      // Ignore notifications that arrive with the result, because the gap is not reported yet.
       await Promise.race([
         client
           .unsafe(`listen ${CHANNEL}; listen ${this.#echoChannel}`)

@@ -25,7 +25,7 @@ export type NewApiKey = {
   digest: Buffer;
 };
 
-/** A stored secret, and what decides whether it may be used. Times are milliseconds since 1970. */
+/** A stored secret, and the facts that decide whether it may be used. Times are milliseconds since 1970. */
 export type StoredSecret = {
   digest: Buffer;
   accountId: string;
@@ -44,10 +44,10 @@ export type StoredSecret = {
 export const isActive = (): SQL | undefined =>
   and(isNull(apiKeys.revokedAt), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)));
 
-/** Never later than `now()`: columns of times are rounded to milliseconds, up or down. */
+/** Truncated, so that it is never later than `now()`: time columns round to the nearest millisecond. */
 export const endNow = sql`date_trunc('milliseconds', now())`;
 
-/** Names written out: in RETURNING, Drizzle omits the table of a column, which the subquery needs. */
+/** Uses literal column names. In RETURNING, Drizzle omits the table name, which the subquery needs. */
 const keyColumns = {
   ...getTableColumns(apiKeys),
   previousSecretEndsAt: sql<Date | null>`(
@@ -77,9 +77,9 @@ export function listInactiveKeys(db: Db, accountId: string, limit: number): Prom
 }
 
 /**
- * Locks the account's row while counting, in a mode that does not block charges.
+ * Locks the account's row while it counts keys, in a mode that does not block charges.
  *
- * @throws ApiError `apiKeyLimitReached` at `MAX_ACTIVE_KEYS`; `sessionRequired` if the account is gone
+ * @throws ApiError `apiKeyLimitReached` at `MAX_ACTIVE_KEYS`; `sessionRequired` if the account no longer exists
  */
 export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<ApiKeyRow> {
   return db.transaction(async (tx) => {
@@ -150,7 +150,7 @@ export function setAllowedOrigins(
   });
 }
 
-/** The current secret works for `graceSeconds` more. One replaced earlier ends now, so at most one old secret works. */
+/** The current secret works for `graceSeconds` longer. An earlier one ends now, so at most one old secret works. */
 export function rotateKey(
   db: Db,
   key: KeyId,
@@ -210,7 +210,7 @@ export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolea
   });
 }
 
-/** Finds a secret by its public id. Also returns the database's time, in milliseconds since 1970. */
+/** Finds a secret by its public ID. Also returns the database's time, in milliseconds since 1970. */
 export async function findSecret(
   database: Pick<Database, 'prepared'>,
   publicId: string,
@@ -225,7 +225,7 @@ export async function findSecret(
 
 const msOf = (time: string) => `(extract(epoch from ${time}) * 1000)::float8`;
 
-/** Arrays as JSON: the drivers parse arrays differently. */
+/** Selects arrays as JSON, because the drivers parse arrays differently. */
 const FIND_SECRET = `
   select s.digest, s.account_id as "accountId", s.key_id as "keyId", a.plan, to_jsonb(k.scopes) as scopes,
          to_jsonb(k.allowed_origins) as "allowedOrigins",
@@ -239,7 +239,7 @@ const FIND_SECRET = `
 
 export type KeyUse = KeyId & { ageMs: number };
 
-/** Skips keys whose recorded use is nearly as recent, and locked rows, so that nobody waits. */
+/** Skips keys whose recorded use is at most 20 seconds older. Skips locked rows, so that no query waits. */
 export async function recordKeyUses(db: Db, uses: readonly KeyUse[]): Promise<void> {
   const rows = uses.map(({ accountId, ageMs, id }) => ({ account_id: accountId, id, age_ms: ageMs }));
   await db.execute(sql`

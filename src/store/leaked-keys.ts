@@ -8,19 +8,19 @@ import { endNow, isActive } from './keys.ts';
 
 type FoundSecret = { publicId: string; digest: Buffer };
 
-/** Anyone can report a public key as often as they like; its owner is notified once in this many hours. */
+/** Anyone can report a public key repeatedly. Its owner is notified once in this many hours. */
 const TOLD_EVERY_HOURS = 24;
 
-/** The owner sees what ended, but not who reported it. */
+/** The event's source. The owner sees what ended, but not who reported it. */
 const NOBODY = null;
 
 /**
- * Keys with allowed origins are public by design: their owners are notified, and nothing ends. For a replaced secret,
- * only its grace period ends. Returns the accounts of all found keys.
+ * Ends leaked secrets. Keys with allowed origins are public by design: their owners are notified, and nothing ends. For
+ * a replaced secret, only its grace period ends. Returns the accounts of all keys found.
  */
 export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise<string[]> {
   return db.transaction(async (tx) => {
-    // In a fixed order, so that two reports cannot deadlock.
+    // A fixed order keeps two reports from deadlocking.
     const leaked = await tx
       .select({ key: apiKeys, secret: keySecrets })
       .from(keySecrets)

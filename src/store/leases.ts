@@ -2,11 +2,11 @@
 import { sql } from 'drizzle-orm';
 import { newId } from '../domain/ids.ts';
 
-/** Characters at the end of a process ID that the workers of one service have in common. */
+/** How many characters at the end of a process ID all workers of one service share. */
 const SERVICE_DIGITS = 12;
 
 /**
- * The ID of a process. Those of the workers of one service end alike, so that operators see one replica.
+ * Creates the ID of a process. All workers of one service share an ending, so that operators see one replica.
  *
  * @param service - 12 hexadecimal digits
  */
@@ -15,7 +15,7 @@ export const processId = (service = ''): string => {
   return id.slice(0, id.length - service.length) + service;
 };
 
-/** How many services use the database now: the workers of one service count as one. */
+/** How many services use the database now. All workers of one service count as one. */
 export const serviceCount = sql`
   select count(distinct right(process::text, ${sql.raw(String(SERVICE_DIGITS))}))
   from leases where expires_at > ledger_now()`;

@@ -1,6 +1,6 @@
 /**
- * By account, day and meter, a counter equals the units of all charges that were not refunded. The counter of tokens
- * equals what was reported, what is reserved, and what exceeded the reservations. Contract sections 5 and 15.
+ * Compares counters with charges. By account, day, and meter, a counter equals the units of all charges not refunded.
+ * The token counter equals the reported, reserved, and excess tokens. Contract sections 5 and 15.
  */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
@@ -13,7 +13,7 @@ export type Audit = {
   open: number;
 };
 
-/** One snapshot, so it can run at any time. */
+/** Reads one snapshot, so it can run at any time. */
 export async function audit(db: Db): Promise<Audit> {
   type Row = { account_id: string; day: string; meter: string; charged: string; used: string };
   return db.transaction(async (tx) => {

@@ -1,11 +1,11 @@
-/** Calls of `drizzle/functions/ledger.sql`, which documents them. Each takes a batch that is safe to repeat. */
+/** Calls the functions documented in `drizzle/functions/ledger.sql`. Each takes a batch that is safe to repeat. */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
 import { deleteUpTo } from '../database/batches.ts';
 import type { Database, Db } from '../database/client.ts';
 import { idempotencyKeys, type MessageImage, type RequestDetails } from '../database/tables.ts';
 
-/** A charge to admit. The caller makes `id`, so that a repeated statement is recognized. */
+/** A charge to admit. The caller creates `id`, so that the ledger recognizes a repeated statement. */
 export type ChargeRow = {
   id: string;
   account_id: string;
@@ -13,11 +13,11 @@ export type ChargeRow = {
   endpoint: string;
   meter: Meter;
   units: number;
-  /** The one that was asked for. A failure tells no other. */
+  /** The requested model. A failed request records no other. */
   model?: string;
-  /** The most tokens it can use, which are reserved if its plan has a ceiling of tokens. */
+  /** The most tokens that the request can use. The ledger reserves them if the plan limits tokens. */
   tokens?: number;
-  /** The credential that owns the idempotency key: a key's id, or the nil UUID for the web. */
+  /** The credential that owns the idempotency key: a key's ID, or the nil UUID for the web. */
   owner?: string;
   idempotency_key?: string;
   fingerprint?: string;
@@ -27,13 +27,13 @@ export type ClaimObstacle = 'mismatch' | 'running' | 'replay' | 'resume' | 'exha
 
 export type Decision = {
   id: string;
-  /** `unreserved`: a charge to resume, whose tokens do not fit. */
+  /** `unreserved`: a charge to resume whose tokens do not fit. */
   outcome: 'admitted' | 'refused' | 'unreserved' | ClaimObstacle;
   day: string;
-  /** The counter after the charge, without what is held; 0 if nothing was judged. */
+  /** The counter after the charge, without held units; 0 if the ledger did not check the quota. */
   used: number;
   ceiling: number | null;
-  /** The counter of tokens, with what is reserved; null if the plan has no ceiling of them. */
+  /** The token counter, including reservations; null if the plan does not limit tokens. */
   tokens: { used: number; ceiling: number } | null;
   readAt: Date;
 };
@@ -49,7 +49,7 @@ export type TurnRow = {
   question_id: string;
   question: string;
   images?: MessageImage[];
-  /** JSON. */
+  /** A JSON array of `data:` URLs. */
   image_urls?: string;
   answer_id: string;
   answer: string;
@@ -60,10 +60,10 @@ export type TurnRow = {
 
 export type ResponseRow = { key_id: string | null; previous_id: string | null; input: string; body: string };
 
-/** A step of a charge, from and to the states of its `kind`. */
+/** A step of a charge. `kind` names the states before and after it. */
 export type SettlementRow = ChargeKey & {
   kind: 'charge' | 'uncharged' | 'final' | 'complete' | 'rerun' | 'refund';
-  /** Of the first two kinds: a charge that is not in the ledger yet. */
+  /** Set for `charge` and `uncharged`: a charge that is not in the ledger yet. */
   charge?: Pick<ChargeRow, 'key_id' | 'endpoint' | 'meter' | 'units'> & { admitted_at: string };
   status: number;
   code: string | null;
@@ -74,21 +74,21 @@ export type SettlementRow = ChargeKey & {
   details?: RequestDetails;
   turn?: TurnRow;
   response?: ResponseRow;
-  /** Empty if our side failed: the next request with the key resumes the charge. */
+  /** Empty if our side failed, so that the next request with the idempotency key resumes the charge. */
   answer?: { status: number; body: string } | Record<string, never>;
   attempt?: string;
 };
 
-/** plan → meter → ceiling (null: none). */
+/** plan → meter → ceiling. Null means no ceiling. */
 export type Ceilings = Record<string, Record<Meter, number | null> & { tokens?: number | null }>;
 
-/** How a settlement ended. Settled differently elsewhere, or not at all: `other`. */
+/** The result of a settlement. `other`: another process settled the charge, or it does not exist. */
 export type Settled =
   | { outcome: 'settled'; used?: number }
   | { outcome: 'refused'; used: number; ceiling: number }
   | { outcome: 'other' };
 
-/** Units of a process's requests in flight that are not in the ledger yet, on one day. */
+/** Units of a process's in-flight requests that are not in the ledger yet, on one day. */
 export type HeldUnits = (
   charge: Pick<ChargeRow, 'account_id' | 'meter'>,
 ) => { day: string; units: number } | undefined;
@@ -100,7 +100,7 @@ export type AdmissionRules = {
   holder: string;
 };
 
-/** SQLSTATE of an admission whose process has no live lease. */
+/** The SQLSTATE if the process that admits a charge has no live lease. */
 export const NO_LEASE = 'PL001';
 
 type CounterRow = { account_id: string; meter: Meter | 'tokens'; held?: number; held_day?: string };
@@ -119,8 +119,8 @@ function countersOf(charges: readonly ChargeRow[], held: HeldUnits): CounterRow[
 const nothingHeld: HeldUnits = () => undefined;
 
 /**
- * A charge that does not fit also holds back later ones of its account. Decisions come in any order, for living
- * accounts. `isRepeated`: the same charges were sent before without an answer.
+ * Admits a batch of charges. One that does not fit also blocks later ones of its account. Returns decisions in any
+ * order, for existing accounts. `isRepeated`: the same charges were sent before without a response.
  */
 export async function admitCharges(
   database: Database,
@@ -162,7 +162,7 @@ export async function admitCharges(
   }));
 }
 
-/** Settlements that are missing in the result were settled differently elsewhere, or their account is gone. */
+/** Settles a batch. A missing result means that the charge was settled differently or its account no longer exists. */
 export async function settleCharges(
   database: Database,
   settlements: readonly SettlementRow[],
@@ -190,30 +190,30 @@ export async function renewLease(database: Database, holder: string, seconds: nu
   await database.run('select ledger_renew_lease($1::uuid, $2)', [holder, seconds]);
 }
 
-/** Refunds charges left admitted by processes with expired leases. Returns how many. */
+/** Refunds charges that processes with expired leases left admitted. Returns how many. */
 export async function sweepCharges(database: Database, atMost: number): Promise<number> {
   const [row] = await database.run<{ swept: number }>('select ledger_sweep($1) as swept', [atMost]);
   return row?.swept ?? 0;
 }
 
-/** Keys of different credentials never collide. */
+/** Equal keys of different credentials never collide. */
 export type IdempotencyKey = {
   accountId: string;
-  /** A key's id, or the nil UUID for the web. */
+  /** A key's ID, or the nil UUID for the web. */
   owner: string;
   key: string;
 };
 
 export type IdempotentRequest = {
   fingerprint: string;
-  /** The charge it ran or runs under, and its day. */
+  /** The request ID of the charge, and its day. */
   requestId: string;
   day: string;
-  /** Null while it runs, and after an interruption. */
+  /** The stored response. Null while the request runs and after an interruption. */
   answer: { status: number; body: string } | null;
 };
 
-/** The claim of a key, while it is kept. */
+/** Matches the claim of an idempotency key during its 24 hours. */
 export const isOfKey = ({ accountId, key, owner }: IdempotencyKey) =>
   and(
     eq(idempotencyKeys.accountId, accountId),

@@ -1,4 +1,4 @@
-/** What operators change, with its row in their log. The command line and the API share it. Contract section 17. */
+/** Changes by operators, each with a row in their log. The command line and the API use them. Contract section 17. */
 import type { BillingPeriod } from '../../schemas/plans.ts';
 import type { Db } from '../database/client.ts';
 import { keyPrefix } from '../domain/api-key.ts';
@@ -33,7 +33,7 @@ export async function createAccountAs(db: Db, operator: Operator, account: NewAc
   return created;
 }
 
-/** An account after a change; undefined if it is gone. */
+/** Makes a change and logs it. Returns undefined if the account no longer exists. */
 const changed = (
   db: Db,
   operator: Operator,
@@ -47,7 +47,7 @@ const changed = (
 
 export type AccountChange = { plan?: string; billingPeriod?: BillingPeriod; isSuspended?: boolean };
 
-/** All changes or none, each with a row in the log. Returns undefined if the account is gone. */
+/** Makes all changes or none, and logs each. Returns undefined if the account no longer exists. */
 export function changeAccountAs(
   db: Db,
   operator: Operator,
@@ -76,7 +76,7 @@ export function changeAccountAs(
   });
 }
 
-/** Returns undefined if the password changed since, or the account is gone. */
+/** Returns undefined if the password has changed meanwhile or the account no longer exists. */
 export const resetPasswordAs = (
   db: Db,
   operator: Operator,
@@ -90,7 +90,7 @@ export const resetPasswordAs = (
     () => ({ action: 'passwordReset' }),
   );
 
-/** Returns false if the account changed since, or is gone. */
+/** Returns false if the account has changed meanwhile or no longer exists. */
 export async function deleteAccountAs(db: Db, operator: Operator, account: Account): Promise<boolean> {
   const deleted = await changed(
     db,
@@ -111,7 +111,7 @@ export async function revokeKeyAs(db: Db, operator: Operator, key: FoundKey): Pr
   return revoked !== undefined;
 }
 
-/** The key with a public ID, current or replaced. */
+/** Finds the key with a public ID, current or replaced. */
 export async function findKeyByPublicId(db: Db, publicId: string): Promise<FoundKey | undefined> {
   const found = await findKeys(db, publicId);
   return found.find(({ prefix }) => prefix === keyPrefix(publicId));

@@ -9,7 +9,7 @@ import type { EventSource } from './events.ts';
 
 export const OPERATOR_LOG_DAYS = 365;
 
-/** Who acts: an operator's account in a session, or the command line (`id`, `email`, and `from` are null). */
+/** The actor: an operator's account in a session, or the command line (`id`, `email`, and `from` are null). */
 export type Operator =
   | { id: string; email: string; from: NonNullable<EventSource> }
   | { id: null; email: null; from: null };
@@ -19,13 +19,13 @@ export const commandLine: Operator = { id: null, email: null, from: null };
 export type OperatorAct = {
   action: OperatorAction;
   account: { id: string; email: string };
-  /** In a few words: a plan, the prefix of a key. Never a secret. */
+  /** The change in a few words, such as a plan or the prefix of a key. Never a secret. */
   detail?: string;
 };
 
 export type OperatorLogRow = typeof operatorLog.$inferSelect;
 
-/** What `act` changed, and its row in the log: both or neither. Logs nothing if it returns undefined. */
+/** Runs `act` and logs it in one transaction. Logs nothing if `act` returns undefined. */
 export function logged<T>(
   db: Db,
   operator: Operator,

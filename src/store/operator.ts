@@ -1,4 +1,4 @@
-/** What the operator asks about accounts and keys. Contract section 17. */
+/** Operators' queries about accounts and keys. Contract section 17. */
 import { and, count, desc, eq, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { Scope } from '../../schemas/keys.ts';
 import type { keyStates } from '../../schemas/operator.ts';
@@ -13,13 +13,13 @@ export type AccountFilter = {
   plan?: string;
   suspended?: boolean;
   limit: number;
-  /** The last account of the page before. */
+  /** The ID of the last account on the previous page. */
   after?: string | undefined;
 };
 
 const contains = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
 
-/** The newest first: IDs are in the order of creation. */
+/** Newest first. IDs are in the order of creation. */
 export function listAccounts(db: Db, filter: AccountFilter): Promise<Account[]> {
   const { after, limit, plan, search, suspended } = filter;
   const conditions: (SQL | undefined)[] = [
@@ -59,12 +59,12 @@ export type FoundKey = {
 };
 
 const KEYS_AT_MOST = 100;
-/** Rows of costs. */
+/** The most rows that `costsOfAccount` returns. */
 export const MOST_COSTS = 1000;
 
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Keys with a secret whose public ID begins with `publicId`, revoked ones included. */
+/** Keys with a secret whose public ID begins with `publicId`, including revoked ones. */
 export function findKeys(db: Db, publicId: string): Promise<FoundKey[]> {
   return rowsOf<FoundKey>(
     db,
@@ -87,7 +87,7 @@ export function findKeys(db: Db, publicId: string): Promise<FoundKey[]> {
   );
 }
 
-/** What the tokens of an account cost the operator, by UTC day and upstream, the newest first. */
+/** What the operator paid for an account's tokens, by UTC day and upstream. Newest first. */
 export const costsOfAccount = (
   db: Db,
   id: string,

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
-/** For more at once, the planner expects so many rows that it reads every key instead of the index. */
+/** With more origins, the planner expects so many rows that it scans all keys instead of the index. */
 export const ORIGINS_AT_ONCE = 20;
 
-/** Origins that an active key of any account lists: contract section 4. Deleting an account revokes its keys. */
+/** Those origins that an active key of any account lists. Deleting an account revokes its keys. Contract section 4. */
 export async function listedOrigins(db: Db, origins: readonly string[]): Promise<Set<string>> {
-  // A constant for the planner: for unknown origins it expects many rows each, and reads every key.
+  // A constant: for unknown values, the planner expects many rows each and scans all keys.
   const asked = `{${origins.map((origin) => JSON.stringify(origin)).join(',')}}`;
   const rows = await rowsOf<{ origin: string }>(
     db,

@@ -1,13 +1,13 @@
-/** What the operators' view shows of all accounts together. Contract section 17. */
+/** The operators' overview of all accounts. Contract section 17. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { UsageMeter } from '../../schemas/usage.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { dayNumber, SLOW_MS } from '../database/tables.ts';
 import { serviceCount } from './leases.ts';
 
-/** Rows of each list. */
+/** Rows in each list. */
 const MOST = 10;
-/** Chosen before accounts are joined, which else reads all of them. More, because some may have been deleted. */
+/** Rows picked before the join, which would otherwise read all accounts. Some of them may have been deleted. */
 const CANDIDATES = 10 * MOST;
 export const RECENT_MINUTES = 60;
 
@@ -48,7 +48,7 @@ export type Overview = {
 
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-// Queries of their own, because an index cannot be searched for what a volatile function returns.
+// Subqueries, because an index cannot be searched for the result of a volatile function.
 const today = sql`(select ledger_day(ledger_now()))`;
 const isToday = sql`${dayNumber(sql`day`)} = ${dayNumber(today)}`;
 const recent = sql`(select ledger_now() - make_interval(mins => ${RECENT_MINUTES}::int))`;
@@ -100,7 +100,7 @@ const costs = sql`
   select upstream, sum(micros)::float8 as micros from upstream_costs where day = ${today}
   group by upstream order by upstream`;
 
-/** Each part is one statement with the statement timeout of the database. None reads a whole day of charges. */
+/** Each part is one statement under the database's statement timeout. None reads a whole day of charges. */
 export async function readOverview(db: Db): Promise<Overview> {
   const [[now], ofMeters, busy, causes, refused, slowest, spent] = await Promise.all([
     rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'excess_tokens' | 'accounts'>>(

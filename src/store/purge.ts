@@ -1,13 +1,13 @@
-/** Deletes the remains of deleted accounts. Contract section 9. */
+/** Deletes the remaining rows of deleted accounts. Contract section 9. */
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { deleteAll } from '../database/batches.ts';
 import { type Db, mayHaveTakenEffect, rowsOf, wasNotSent } from '../database/client.ts';
 import * as tables from '../database/tables.ts';
 
-/** By then, requests that were being verified during the deletion have ended or been refused. */
+/** After this, requests that were being verified during the deletion have ended or been rejected. */
 const BEGINS_AFTER = sql`interval '1 minute'`;
-/** By then, no process that knew the account can still write: its leases and retries have expired. */
+/** After this, no process that knew the account can still write: its leases and retries have expired. */
 const ENDS_AFTER = sql`interval '10 minutes'`;
 const ACCOUNTS_AT_MOST = 100;
 
@@ -17,7 +17,7 @@ const accountTables: readonly PgTable[] = (Object.values(tables) as unknown[])
   .filter((table): table is PgTable => is(table, PgTable))
   .filter((table) => getTableConfig(table).columns.some(({ name }) => name === 'account_id'));
 
-/** One index lookup for each day: `distinct` would read every charge. */
+/** Uses one index lookup per day, because `distinct` would read every charge. */
 export const chargeDaysOf = (id: string): SQL => sql`
   with recursive days (day) as (
     select min(day) from requests where ${ofAccount(id)}
@@ -27,14 +27,14 @@ export const chargeDaysOf = (id: string): SQL => sql`
   )
   select day::text as day from days where day is not null`;
 
-/** Deletes charges day by day, so that each statement reads only one day's. */
+/** Deletes charges day by day, so that each statement reads only one day. */
 async function deleteCharges(db: Db, id: string, signal: AbortSignal | undefined): Promise<void> {
   const days = await rowsOf<{ day: string }>(db, chargeDaysOf(id));
   for (const { day } of days)
     await deleteAll(db, tables.requests, sql`${ofAccount(id)} and day = ${day}::date`, signal);
 }
 
-/** The last of its rows. */
+/** Deletes the account's row if no other row of the account remains. */
 async function removeAccount(db: Db, id: string): Promise<void> {
   const nothingLeft = sql.join(
     accountTables.map((table) => sql`not exists (select from ${table} where ${ofAccount(id)})`),
@@ -46,16 +46,16 @@ async function removeAccount(db: Db, id: string): Promise<void> {
 }
 
 async function purge(db: Db, id: string, signal: AbortSignal | undefined): Promise<void> {
-  // Charges first: settling a deleted charge writes nothing, so nothing can reappear afterward.
+  // Delete charges first. Settling a deleted charge writes nothing, so no row can reappear afterward.
   await deleteCharges(db, id, signal);
   for (const table of accountTables) await deleteAll(db, table, ofAccount(id), signal);
   if (!signal?.aborted) await removeAccount(db, id);
 }
 
 /**
- * Safe to run in several processes at once. An account that fails does not keep the others from being purged.
+ * Purges deleted accounts. Several processes may run this at once. If one account fails, the others are still purged.
  *
- * @throws the first failure, after the others are done; at once if the database cannot be reached
+ * @throws the first failure, after the other accounts; at once if the database is unreachable
  */
 export async function purgeDeletedAccounts(db: Db, signal?: AbortSignal): Promise<void> {
   const deleted = await rowsOf<{ id: string }>(

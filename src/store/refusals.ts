@@ -1,4 +1,4 @@
-/** Refusals of known accounts, counted per minute, key and code. Contract section 5. */
+/** Refusals of known accounts, counted per minute, key, and code. Contract section 5. */
 import { sql } from 'drizzle-orm';
 import { deleteUpTo } from '../database/batches.ts';
 import type { Db } from '../database/client.ts';
@@ -22,7 +22,7 @@ export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Prom
     status,
     count,
   }));
-  // In the order of the primary key, so that processes cannot deadlock.
+  // Inserts in the order of the primary key, so that processes cannot deadlock.
   await db.execute(sql`
     insert into refusals (account_id, minute, key_id, code, status, count)
     select r.account_id, date_trunc('minute', clock.now_at), r.key_id, r.code, r.status, r.count

@@ -1,7 +1,7 @@
 /**
- * Charges and refusals, merged by time: contract sections 1 and 5. Indexes hold the order (day, time, id) for all
- * charges, for a key's, and for failed ones. Other filters search a window of rows, so a page may have fewer than
- * requested, and says how far it looked.
+ * The request log: charges and refusals, merged by time. Contract sections 1 and 5. Indexes cover the order (day, time,
+ * ID) for all charges, for a key's, and for failed ones. Other filters search a window of rows. A page may therefore
+ * have fewer rows than requested, and reports how far it searched.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
@@ -12,9 +12,9 @@ import { WEB_KEY } from './usage-history.ts';
 export type LogPosition = { day: string; at: string; id: string };
 
 export type LogFilter = {
-  /** One request. Refusals are counted without ids. */
+  /** The ID of one request. Refusals are counted without IDs. */
   id?: string;
-  /** A key's id, or null for the web. */
+  /** A key's ID, or null for the web. */
   keyId?: string | null;
   /** Method and path. Refusals are counted without endpoints. */
   endpoint?: string;
@@ -45,7 +45,7 @@ export type LoggedRequestRow = LogPosition & {
   cached_tokens: number | null;
   reasoning_tokens: number | null;
   attempts: number | null;
-  /** For operators only, as are the next two. */
+  /** `upstream`, `upstream_model`, and `cost_micros` are for operators only. */
   upstream: string | null;
   upstream_model: string | null;
   cost_micros: number | null;
@@ -54,11 +54,11 @@ export type LoggedRequestRow = LogPosition & {
 
 export type LogPage = {
   rows: LoggedRequestRow[];
-  /** How far the page looked; null if that was everything. */
+  /** How far the page searched; null if it searched everything. */
   end: LogPosition | null;
 };
 
-/** Rows that one statement reads, charges and refusals each, if not every row fits the filter. */
+/** How many charges, and how many refusals, one statement reads if some rows may not match the filter. */
 export const WINDOW_ROWS = 400;
 
 const all = (conditions: (SQL | undefined)[]): SQL =>
@@ -70,10 +70,10 @@ const all = (conditions: (SQL | undefined)[]): SQL =>
 const DAY_MS = 86_400_000;
 const utcDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/** Times are rounded to the millisecond: one at midnight may belong to the day before. */
+/** Times are rounded to the millisecond, so a time at midnight may belong to the day before. */
 const firstDay = (from: Date) => utcDay(from.getTime() - 1);
 
-/** The first day is a separate part: for a single row comparison, the planner expects almost no rows. */
+/** Separates the first day, because the planner expects almost no rows for a single row comparison. */
 function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
   const end = to && { day: utcDay(to.getTime()), at: to.toISOString() };
   if (after !== undefined && !(end && end.at < after.at))
@@ -85,7 +85,7 @@ function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
   return [sql`day = ${end.day}::date`, sql`day < ${end.day}::date`];
 }
 
-/** The days on which a request may have been admitted, by the time in its UUIDv7: replicas' clocks differ. */
+/** The days on which a request may have been admitted: its UUIDv7's day and both neighbors, as clocks differ. */
 export function daysOf(id: string): string[] {
   const madeAt = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const isPossible = id.charAt(14) === '7' && madeAt > DAY_MS && madeAt < Date.UTC(9999, 0);
@@ -104,7 +104,7 @@ function chargesOf(accountId: string, filter: LogFilter): Source {
     keyId === undefined
       ? undefined
       : sql`coalesce(key_id, '00000000-0000-0000-0000-000000000000'::uuid) = ${keyId ?? WEB_KEY}::uuid`;
-  // Three equal days, not a range: the primary key is looked up in each.
+  // Three equality conditions instead of a range, so that Postgres looks up the primary key for each day.
   const days = id === undefined ? [] : daysOf(id);
   const isAsked =
     days.length === 0
@@ -136,7 +136,7 @@ function chargesOf(accountId: string, filter: LogFilter): Source {
   };
 }
 
-/** Rows of refusals have no id. This one, a UUIDv7 of their minute, is stable while they count. */
+/** An ID for a row of refusals, which has none. A UUIDv7 of its minute, which does not change as the count grows. */
 const refusalId = sql`(
   select (lpad(to_hex((extract(epoch from minute) * 1000)::bigint), 12, '0')
           || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid
@@ -167,7 +167,7 @@ function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | u
 
 const inOrder = sql`order by requests.day desc, requests.admitted_at desc, requests.id desc`;
 
-/** Two limits, because the planner takes one that it cannot know for a tenth of the rows, and compiles (JIT) for so many. */
+/** Two limits: for an unknown limit, the planner expects a tenth of the rows, and compiles (JIT) for that many. */
 function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   if (ofDay === undefined || before === undefined)
     return sql`seen_charges as materialized (select * from requests where ${where} ${inOrder} limit ${rows}::int)`;
@@ -181,7 +181,7 @@ function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   )`;
 }
 
-/** Exported to inspect its plan. */
+/** Exported so that tests can inspect its query plan. */
 export function requestLogStatement(
   accountId: string,
   limit: number,
@@ -191,7 +191,7 @@ export function requestLogStatement(
   const charges = chargesOf(accountId, filter);
   const refusals = refusalsOf(accountId, filter, after);
   const rowsOfWindow = ({ among }: Source) => (among === undefined ? limit : Math.max(limit, WINDOW_ROWS));
-  // Orders and counts rows before the filter that no index covers.
+  // Apply the order and the limit before the filters that no index covers.
   return sql`
   with ${seenCharges(charges.where, parts(filter, after), rowsOfWindow(charges))}, seen_refusals as materialized (
     select *, ${refusalId} as id from refusals where ${refusals.where}

@@ -1,4 +1,7 @@
-/** Stored responses of the Responses API. A key sees those that it created; the web sees all of the account's. Contract section 14. */
+/**
+ * Stored responses of the Responses API. A key sees those that it created; the web sees all of the account's. Contract
+ * section 14.
+ */
 import { and, eq, sql } from 'drizzle-orm';
 import { deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
@@ -8,16 +11,16 @@ import type { Owner } from './conversations.ts';
 const KEPT_DAYS = 30;
 const isKept = sql`created_at > now() - make_interval(days => ${KEPT_DAYS}::int)`;
 
-/** Stored in the transaction that settles the charge, under the request's ID. */
+/** A response to store under the request's ID, in the transaction that settles the charge. */
 export type StoredResponse = {
   keyId: string | null;
   previousId: string | null;
-  /** The items of this request alone. */
+  /** The input items of this request alone. */
   input: readonly unknown[];
   body: object;
 };
 
-/** Items and responses are JSON. */
+/** `input` and `body` are JSON. */
 export type ResponseRow = { id: string; input: string; body: string };
 
 const visibleTo = ({ accountId, keyId }: Owner) =>
@@ -39,11 +42,11 @@ export async function findResponse(db: Db, owner: Owner, id: string): Promise<Re
 export type ResponseChain = {
   /** Oldest first. */
   rows: ResponseRow[];
-  /** Whether it goes back to a response without a predecessor, within both limits. */
+  /** Whether the chain goes back to a response without a predecessor, within both limits. */
   isWhole: boolean;
 };
 
-/** A response and those that it continues, newest `most` at most, as long as their JSON is within `mostBytes`. */
+/** A response and its predecessors: at most the newest `most`, within `mostBytes` of JSON. */
 export async function readChain(
   db: Db,
   { accountId, keyId }: Owner,

@@ -1,4 +1,4 @@
-/** Sessions. Only this file judges their lifetimes, by the database's clock. Contract section 9. */
+/** Sessions. Only this file checks their lifetimes, by the database's clock. Contract section 9. */
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { deleteUpTo } from '../database/batches.ts';
@@ -11,10 +11,10 @@ import { type EventSource, recordEvent } from './events.ts';
 
 export const ABSOLUTE_DAYS = 30;
 export const IDLE_DAYS = 7;
-/** Per account. A sign-in beyond this ends the least recently used session. */
+/** The limit per account. A sign-in beyond it ends the least recently used sessions. */
 export const SESSIONS_AT_MOST = 500;
 
-/** `id` is for the session's owner to end it, never the secret id in the cookie. */
+/** `id` lets the owner end the session. It is not the secret ID in the cookie. */
 export type SessionKey = { accountId: string; id: string };
 
 export type FoundSession = SessionKey & { plan: string };
@@ -48,10 +48,10 @@ async function makeRoom(db: Db, accountId: string): Promise<void> {
   await db.delete(sessions).where(and(isOf, inArray(sessions.id, tooMany)));
 }
 
-/** `isNewDevice` notifies the owner. */
+/** `isNewDevice`: whether to notify the owner. */
 export type SignIn = { isNewDevice: boolean };
 
-/** Returns false for an outdated proof. `signIn` is null if another event in the audit trail covers it. */
+/** Returns false if the proof is outdated. `signIn` is null if another event in the audit trail covers the sign-in. */
 export async function createSession(
   db: Db,
   account: ProvenAccount,
@@ -59,10 +59,10 @@ export async function createSession(
   from: NonNullable<EventSource>,
   signIn: SignIn | null,
 ): Promise<boolean> {
-  // Outside the transaction: a password change locks the account's row before its sessions.
+  // Outside the transaction, because a password change locks the account's row before its sessions.
   await makeRoom(db, account.id);
   return db.transaction(async (tx) => {
-    // The lock waits for a concurrent password change, and then checks its result.
+    // The lock waits for a concurrent password change, then checks the new hash.
     const created = await rowsOf(
       tx,
       sql`insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
@@ -82,7 +82,7 @@ export async function createSession(
   });
 }
 
-/** Once an hour this counts as use, which keeps the session from going idle. */
+/** Finds a live session. At most once an hour, this records its use, which keeps it from going idle. */
 export async function findSession(db: Db, secretId: string): Promise<FoundSession | undefined> {
   const [found] = await db
     .select({
@@ -122,7 +122,7 @@ export function listSessions(db: Db, accountId: string): Promise<ListedSession[]
     .limit(SESSIONS_AT_MOST);
 }
 
-/** `event` tells signing out there from ending it elsewhere. Returns whether the account had the session. */
+/** `event` is `signedOut` for that device, `sessionEnded` for others. Returns whether the account had the session. */
 export function endListedSession(
   db: Db,
   { accountId, id }: SessionKey,

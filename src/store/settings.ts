@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { settings } from '../database/tables.ts';
 
-/** The first process to ask makes the value. */
+/** Returns a setting. The first process to call this creates the value. */
 export async function settingOnce(db: Db, name: string, make: () => string): Promise<string> {
   await db.insert(settings).values({ name, value: make() }).onConflictDoNothing();
   const [row] = await db.select().from(settings).where(eq(settings.name, name));

@@ -1,4 +1,4 @@
-/** How one process asks another to stop a request: a row that every process with work reads. Contract section 16. */
+/** Asks another process to stop a request, with a row that every process with work reads. Contract section 16. */
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
@@ -20,7 +20,7 @@ export async function askToStop(db: Db, { accountId, requestId }: StopRequest): 
     on conflict (account_id, request_id) do update set created_at = now(), was_stopped = null`);
 }
 
-/** Those that no process has answered yet. */
+/** Stop requests that no process has answered yet. */
 export const openStopRequests = (db: Db): Promise<StopRequest[]> =>
   db
     .select({ accountId: stopRequests.accountId, requestId: stopRequests.requestId })
@@ -44,7 +44,7 @@ export async function withdrawStopRequest(db: Db, request: StopRequest): Promise
 export const deleteOldStopRequests = (db: Db, signal?: AbortSignal): Promise<void> =>
   deleteUpTo(db, stopRequests.createdAt, sql`now() - interval '1 hour'`, signal);
 
-/** A living process may still work on it, unless its end is recorded. Undefined if the caller has no such request. */
+/** `running` if a live process may still work on the request. Undefined if the caller has no such request. */
 export async function stateOfRequest(
   db: Db,
   { accountId, keyId }: Owner,
@@ -68,7 +68,7 @@ export async function stateOfRequest(
   return row?.state;
 }
 
-/** The same for a request with an idempotency key, which may not have any output yet. */
+/** Finds a request by its idempotency key. It may not have any output yet. */
 export async function findRequestOfKey(
   db: Db,
   key: IdempotencyKey,

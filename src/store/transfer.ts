@@ -2,10 +2,10 @@ import { eq } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { settings } from '../database/tables.ts';
 
-/** In `settings` of a database that another one is being copied into, until both are equal. */
+/** The setting that marks a database as the target of a copy, until the rows of both databases match. */
 export const TRANSFER = 'transfer';
 
-/** Throws a message for the operator if a part of the data is missing. */
+/** Throws an error with a message for the operator if a part of the data is missing. */
 export async function assertWhole(db: Db): Promise<void> {
   const [row] = await db.select().from(settings).where(eq(settings.name, TRANSFER));
   if (row !== undefined)

@@ -1,6 +1,6 @@
 /**
- * How an operator's command asks all processes to read `UPSTREAMS_FILE` again: a row of `settings` that every process with
- * the file looks for, and a row with the answer of each. Contract section 15.
+ * Lets an operator's command ask all processes to read `UPSTREAMS_FILE` again. The request is a row in `settings`,
+ * which every process with the file polls. Each process adds a row with its outcome. Contract section 15.
  */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
@@ -9,17 +9,17 @@ import { newId } from '../domain/ids.ts';
 export type ReloadOutcome = {
   host: string;
   pid: number;
-  /** Why the previous upstreams remain in use; null if the file was read. */
+  /** The reason that the previous upstreams remain in use; null if the file was read. */
   error: string | null;
 };
 
 const PREFIX = 'upstreams_reload:';
-/** Rows of commands that died. */
+/** How long rows of a crashed command stay. */
 const LEFT_SECONDS = 60;
 
 const answerName = (id: string, process: string) => `${PREFIX}${id}:${process}`;
 
-/** Returns the request's ID. Withdraw it in the end. */
+/** Returns the request's ID. The caller must withdraw the request in the end. */
 export async function askToReload(db: Db): Promise<string> {
   const id = newId();
   await db.execute(sql`
@@ -31,7 +31,7 @@ export async function askToReload(db: Db): Promise<string> {
   return id;
 }
 
-/** The requests that a process has not answered. */
+/** The IDs of requests that a process has not answered. */
 export async function openReloads(db: Db, process: string): Promise<string[]> {
   const rows = await rowsOf<{ name: string }>(
     db,
@@ -53,7 +53,7 @@ export async function answerReload(
     insert into settings (name, value) values (${answerName(id, process)}, ${value}) on conflict (name) do nothing`);
 }
 
-/** What the processes that serve now have answered; undefined for one that has not. */
+/** The outcomes from all live processes; undefined for a process that has not answered. */
 export async function reloadOutcomes(db: Db, id: string): Promise<(ReloadOutcome | undefined)[]> {
   const rows = await rowsOf<{ value: string | null }>(
     db,

@@ -3,14 +3,14 @@ import { sql } from 'drizzle-orm';
 import type { UsageMeter } from '../../schemas/usage.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 
-/** Represents the web in primary keys that contain a key's id. */
+/** Represents the web in primary keys that contain a key's ID. */
 export const WEB_KEY = '00000000-0000-0000-0000-000000000000';
 
 export type UsageRow = {
   day: string;
   meter: UsageMeter;
   used: number;
-  /** `requests` is null for tokens, and where older versions did not count them. */
+  /** `requests` is null for tokens, and for usage of older versions, which did not count requests. */
   byKey: { keyId: string | null; used: number; requests: number | null }[];
 };
 
@@ -59,10 +59,10 @@ export async function readUsageHistory(
 
 export type KeyLabelRow = { id: string; name: string; public_id: string; active: boolean };
 
-/** An account may make and revoke any number of keys. */
+/** The most keys to list. An account may create and revoke any number of keys. */
 const KEY_LABELS = 1000;
 
-/** Keys that were usable in the last days: active ones first, then the newest. Beyond `KEY_LABELS`, the last to end. */
+/** Keys usable in the last `days`: active ones first, then the newest. Beyond `KEY_LABELS`, keeps the last to end. */
 export const listKeyLabels = (db: Db, accountId: string, days: number): Promise<KeyLabelRow[]> =>
   rowsOf<KeyLabelRow>(
     db,

@@ -5,16 +5,16 @@ import type { Database } from '../database/client.ts';
 export type UsageReading = {
   plan: string;
   used: Record<Meter | 'tokens', number>;
-  /** Tokens of requests in progress. */
+  /** Tokens reserved by requests in progress. */
   reserved: number;
-  /** The part of the used tokens beyond what requests had reserved. For operators. */
+  /** Used tokens beyond the requests' reservations. For operators. */
   excess: number;
   readAt: Date;
 };
 
 const nothingUsed = { chat: 0, images: 0, search: 0, embeddings: 0, tokens: 0 };
 
-/** The array as text: the driver would have to be told its type. */
+/** Passes the array as text, because the driver would otherwise need its type. */
 const READ_USAGE = `
   with clock as materialized (select ledger_now() as read_at)
   select a.id, a.plan, extract(epoch from clock.read_at)::float8 * 1000 as read_at, counted.used, counted.reserved, counted.excess
@@ -29,7 +29,7 @@ const READ_USAGE = `
   ) counted
   where a.deleted_at is null`;
 
-/** Reads several accounts in one statement. Accounts that are gone are missing. */
+/** Reads several accounts in one statement. The result omits accounts that no longer exist. */
 export async function readUsage(
   database: Pick<Database, 'prepared'>,
   accountIds: readonly string[],

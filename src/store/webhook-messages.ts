@@ -10,14 +10,14 @@ import type { PlanCatalogue } from '../domain/plans.ts';
 export type MessageRow = typeof webhookMessages.$inferSelect;
 
 export const MESSAGE_DAYS = 30;
-/** Of an account. What happens beyond that is not notified, so that no endpoint makes the table grow without bound. */
+/** The most waiting messages per account. Later events send none, so that no endpoint makes the table grow forever. */
 export const WAITING_AT_MOST = 1000;
-/** After this, the process that attempted a delivery is considered dead. Longer than an attempt takes. */
+/** After this, the process that attempted a delivery counts as dead. Longer than any attempt takes. */
 const LEASE_SECONDS = 60;
 
 /**
- * Inserts a message if the account has an enabled webhook. Call it in the transaction of what it reports, so that neither
- * exists without the other. Returns the message's ID, or undefined if there is nothing to send.
+ * Inserts a message if the account has an enabled webhook. Call it in the transaction of the event that it reports, so
+ * that neither exists without the other. Returns the message's ID, or undefined if there is nothing to send.
  */
 export async function addMessage(
   db: Db,
@@ -68,7 +68,7 @@ export function listMessages(
     .limit(limit);
 }
 
-/** Thresholds reached today that accounts with a webhook have not been told about, in order. */
+/** Thresholds that accounts with a webhook reached today and were not notified about, in order. */
 export function thresholdsToTell(db: Db, plans: PlanCatalogue): Promise<ReachedThreshold[]> {
   const limits = JSON.stringify(limitsOfPlans(plans));
   return rowsOf<ReachedThreshold>(
@@ -97,14 +97,17 @@ export function thresholdsToTell(db: Db, plans: PlanCatalogue): Promise<ReachedT
   );
 }
 
-/** A message that this process may now attempt, once. Without `target`, the webhook or the account was deleted, or the webhook disabled. */
+/**
+ * A message that this process may now attempt once. `target` is undefined if the webhook or account was deleted, or the
+ * webhook is disabled.
+ */
 export type Claim = {
   accountId: string;
   id: string;
   type: string;
   at: Date;
   data: unknown;
-  /** Including this one. */
+  /** The number of attempts, including this one. */
   attempts: number;
   /** By the database's clock. */
   sentAt: Date;
@@ -112,8 +115,8 @@ export type Claim = {
 };
 
 /**
- * The oldest due message of each account that is not in `busy`; of at most `count` accounts, drawn at random, so that those
- * with a long queue do not keep out the others.
+ * Claims the oldest due message of each account that is not in `busy`, for at most `count` accounts. Picks accounts at
+ * random, so that those with a long queue do not starve the others.
  */
 export async function claimMessages(db: Db, count: number, busy: readonly string[]): Promise<Claim[]> {
   type Row = {
@@ -172,11 +175,11 @@ export async function claimMessages(db: Db, count: number, busy: readonly string
 export type AttemptResult = {
   status: number | null;
   error: string | null;
-  /** When to try again; null for never. */
+  /** The delay before the next attempt; null for no further attempt. */
   retryInMs: number | null;
 };
 
-/** Does nothing if the lease ended and another process attempts the message. */
+/** Does nothing if the lease expired and another process attempts the message. */
 export async function finishAttempt(
   db: Db,
   { accountId, attempts, id }: Claim,
@@ -201,7 +204,10 @@ export async function finishAttempt(
     );
 }
 
-/** For an endpoint that is gone: ends the attempt, and stops what waits for it, unless the webhook has another URL by now. */
+/**
+ * Finishes an attempt at an endpoint that is gone. Unless the URL has changed, disables the webhook and fails its
+ * waiting messages.
+ */
 export function disableWebhook(db: Db, claim: Claim, url: string, result: AttemptResult): Promise<void> {
   const { accountId } = claim;
   return db.transaction(async (tx) => {

@@ -14,7 +14,7 @@ export async function findWebhook(db: Db, accountId: string): Promise<WebhookRow
   return row;
 }
 
-/** The account's row, locked so that the account cannot be deleted meanwhile. */
+/** Locks the account's row, so that the account cannot be deleted meanwhile. */
 async function assertAccount(tx: Db, accountId: string): Promise<void> {
   const [account] = await tx
     .select({ id: accounts.id })
@@ -27,7 +27,7 @@ async function assertAccount(tx: Db, accountId: string): Promise<void> {
 /**
  * Sets the URL, and enables the webhook again. Only a new webhook gets `secret`.
  *
- * @throws ApiError `sessionRequired` if the account is gone
+ * @throws ApiError `sessionRequired` if the account no longer exists
  */
 export function putWebhook(
   db: Db,
@@ -45,7 +45,7 @@ export function putWebhook(
       .onConflictDoUpdate({ target: webhooks.accountId, set: { url, disabledAt: null } })
       .returning();
     if (row === undefined) throw new Error('An upsert returned no row.');
-    // Paths of URLs can hold secrets.
+    // Record only the host, because a URL's path can hold secrets.
     const detail = new URL(url).host;
     if (earlier?.url !== url || earlier.disabledAt !== null)
       await recordEvent(tx, { accountId, type: 'webhookChanged', from, detail });
@@ -53,7 +53,7 @@ export function putWebhook(
   });
 }
 
-/** The current secret also signs for a day, so that receivers can replace it without a gap. */
+/** The old secret also signs for one more day, so that receivers can replace it without a gap. */
 export function rotateSecret(
   db: Db,
   accountId: string,
@@ -75,7 +75,7 @@ export function rotateSecret(
   });
 }
 
-/** Also deletes its messages. Returns whether the account had a webhook. */
+/** Deletes the webhook and its messages. Returns whether the account had a webhook. */
 export function deleteWebhook(db: Db, accountId: string, from: EventSource): Promise<boolean> {
   return db.transaction(async (tx) => {
     const deleted = await tx
