@@ -57,8 +57,8 @@ export class Admissions {
    * must finalize or refund each admission.
    *
    * @throws ApiError `quotaExceeded` if the quota does not hold all units; `idempotencyMismatch`,
-   * `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
-   * `sessionRequired` if the account no longer exists; `overloaded`, `serviceUnavailable`
+   *   `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
+   *   `sessionRequired` if the account no longer exists; `overloaded`, `serviceUnavailable`
    */
   async admit(charge: RetryableCharge): Promise<Admission | Replay>;
   async admit(charge: Charge): Promise<Admission>;

@@ -99,8 +99,8 @@ export class Ledger {
    * must finalize or refund each admission.
    *
    * @throws ApiError `quotaExceeded` if the quota does not hold all units; `idempotencyMismatch`,
-   * `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
-   * `sessionRequired` if the account no longer exists; `overloaded`, `serviceUnavailable`
+   *   `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
+   *   `sessionRequired` if the account no longer exists; `overloaded`, `serviceUnavailable`
    */
   admit(charge: RetryableCharge): Promise<Admission | Replay>;
   admit(charge: Charge): Promise<Admission>;
@@ -117,8 +117,8 @@ export class Ledger {
    * Makes a charge final. Await it before sending any part of the response. Omit `outcome` if the response only starts.
    *
    * @throws ApiError `quotaExceeded` if other requests have used the units since the reading that admitted this one;
-   * `serviceUnavailable` if the charge was refunded meanwhile; `apiKeyRevoked` or `sessionRequired` if the account is
-   * gone
+   *   `serviceUnavailable` if the charge was refunded meanwhile; `apiKeyRevoked` or `sessionRequired` if the account is
+   *   gone
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
     if (admission.attempt !== undefined) {

@@ -55,7 +55,7 @@ export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens
  *
  * @returns what `send` returns, or the Fastify reply if it was already sent or the client disconnected
  * @throws ApiError `tooManyStreams`, `tooManyCalls`, `quotaExceeded`, `idempotencyMismatch`, `idempotencyInProgress`;
- * whatever the work throws before its first output
+ *   whatever the work throws before its first output
  */
 export async function runUnderCharge<T>(
   request: FastifyRequest,
