@@ -10,7 +10,7 @@ function primaryKeyOf(table: PgTable): PgColumn[] {
   return composite?.columns ?? Object.values(getTableColumns(table)).filter(({ primary }) => primary);
 }
 
-/** Deletes a batch of rows, skipping locked ones; returns how many. An indexed `oldest` makes empty runs cheap. */
+/** Deletes a batch of rows, skipping locked ones. Returns the count. An indexed `oldest` makes empty runs cheap. */
 async function deleteBatch(
   db: Db,
   rows: number,
@@ -25,7 +25,7 @@ async function deleteBatch(
   const columns = key.map(({ column }) => column);
   const pickedColumns = key.map(({ picked }) => picked);
   const same = key.map(({ column, picked }) => sql`${column} = ${picked}`);
-  // Materialized, because the plan may otherwise pick again, and pick nothing the second time.
+  // Materialized: otherwise the plan may run the selection a second time, which then finds nothing.
   const [deleted] = await rowsOf<{ count: number }>(
     db,
     sql`
@@ -41,7 +41,7 @@ async function deleteBatch(
   return deleted?.count ?? 0;
 }
 
-/** Runs full batches until one is not full. A batch that took too long is tried again with fewer rows: rows can be large. */
+/** Deletes batches until one is not full. Rows can be large, so a batch that times out is retried with fewer rows. */
 async function inBatches(
   deleteRows: (rows: number) => Promise<number>,
   signal: AbortSignal | undefined,
@@ -57,15 +57,15 @@ async function inBatches(
   }
 }
 
-/** Deletes in batches until no row is left or `signal` aborts. */
+/** Deletes in batches until no matching row is left or `signal` aborts. */
 export const deleteAll = (db: Db, table: PgTable, where: SQL, signal?: AbortSignal): Promise<void> =>
   inBatches((rows) => deleteBatch(db, rows, table, where), signal);
 
 /**
  * Deletes rows up to and including a time, in batches.
  *
- * @param column - of the time; must be indexed
- * @param time - evaluated once: an index condition cannot contain a clock such as `ledger_now()`
+ * @param column - the indexed column with the row's time
+ * @param time - evaluated once, because an index condition cannot contain a clock such as `ledger_now()`
  */
 export function deleteUpTo(db: Db, column: PgColumn, time: SQL, signal?: AbortSignal): Promise<void> {
   const where = sql`${sql.identifier(column.name)} <= (select ${time})`;

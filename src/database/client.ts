@@ -1,4 +1,4 @@
-/** A Postgres server, or the embedded one: the same driver and the same statements. Contract section 11. */
+/** A Postgres server or the embedded database. Both use the same driver and statements. Contract section 11. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
@@ -13,39 +13,39 @@ export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 
 export type Listener = {
   onPayload(payload: string): void;
-  /** Notifications may have been lost. Those from now on will arrive. `error`: the database crashed. */
+  /** Notifications may have been lost, but later ones will arrive. `error` is set if the database crashed. */
   onGap(error?: unknown): void;
 };
 
 export type Database = {
   db: Db;
   kind: 'postgres' | 'embedded';
-  /** The ledger's own connections. After `DatabaseUnavailable`, the statement may still take effect. */
+  /** Uses the ledger's own connections. After `DatabaseUnavailable`, the statement may still take effect. */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
-  /** Embedded database only: Postgres may drop notifications, which `store/key-changes.ts` handles. Call it once. */
+  /** Embedded database only. Call it once. For servers, `store/key-changes.ts` handles lost notifications. */
   listen?(channel: string, listener: Listener): Promise<unknown>;
-  /** Server version, e.g. `15.18`. */
+  /** The server version, such as `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
-  /** Embedded database only: copies its files to a new folder, between two statements. */
+  /** Embedded database only. Copies its files to a new folder, between two statements. */
   copyTo?(folder: string): Promise<{ bytes: number; ms: number }>;
   pools(): (PoolState & { pool: string })[];
-  /** When the database last answered anything, in the milliseconds of `performance.now()`. */
+  /** When the database last responded, in milliseconds of `performance.now()`. */
   answeredAt(): number;
   /** How many accounts with their own queue may write at once, per kind of ledger write. */
   queues: number;
 };
 
-/** A Postgres URL, or a directory for the embedded database. */
+/** A Postgres URL, or the directory of the embedded database. */
 export type DatabaseLocation = PostgresLocation | { dataDir: string };
 
 export type PostgresLocation = {
   url: string;
-  /** Maximum for the process, including connections that listen and migrate. */
+  /** The most connections of the process, including those that listen and migrate. */
   connections?: number;
   isPooled?: boolean;
-  /** Statement timeout, on client and server. Default: none, for commands that read a lot. */
+  /** Statement timeout in milliseconds, on client and server. Default: none, for commands that read much data. */
   patienceMs?: number;
 };
 
@@ -60,19 +60,19 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The database refused the connection: nothing was sent. */
+/** The connection was not established, so nothing was sent. */
 const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
-/** The connection was lost in flight: the statement may have taken effect. */
+/** The connection was lost while the statement was in flight, so it may have taken effect. */
 const lostCodes =
   /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|25P03|57P0[125])$/;
-/** The database answered, but did nothing: locked, out of resources, read-only, timed out, or failed by its system. */
+/** The database responded but did nothing: locked, out of resources, read-only, timed out, or a system failure. */
 const busyCodes = /^(5[38]...|55P03|40P01|40001|25006|57014)$/;
 
 export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlState(error) ?? '');
 
 export const mayHaveTakenEffect = (error: unknown): boolean => lostCodes.test(sqlState(error) ?? '');
 
-/** Whether the state of the database, not the statement, caused the failure: worth a retry later. */
+/** Whether the database's state, not the statement, caused the failure. If so, a later retry may succeed. */
 export const isUnavailable = (error: unknown): boolean =>
   wasNotSent(error) || mayHaveTakenEffect(error) || busyCodes.test(sqlState(error) ?? '');
 
@@ -83,14 +83,14 @@ export const noConnectionLeft = (connections: number | undefined): string =>
 
 export const STATEMENT_TIMEOUT_MS = 5000;
 
-/** The server times out before the client, so that the statement has ended and its connection survives. */
+/** The server times out before the client, so that the statement has ended and the connection survives. */
 const timeoutsFor = (patienceMs: number, isPooled: boolean): ServerTimeouts => ({
   statementMs: Math.round(patienceMs * 0.9),
   idleInTransactionMs: 2 * patienceMs,
   isPooled,
 });
 
-/** Whether a server rejects timeouts for a connection, as transaction poolers do. Throws if it is unreachable. */
+/** Whether a server rejects timeouts per connection, as transaction poolers do. Throws if it is unreachable. */
 export async function isTransactionPooler(url: string): Promise<boolean> {
   const connection = new Connection({ url, timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, false) });
   try {
@@ -104,7 +104,7 @@ export async function isTransactionPooler(url: string): Promise<boolean> {
   }
 }
 
-/** Drizzle sets the parsers and serializers that it wants, for all connections that share them. */
+/** Drizzle sets its parsers and serializers here, for all connections that share them. */
 const newTypes = (): NonNullable<ConnectionOptions['types']> => ({ parsers: {}, serializers: {} });
 
 function openPools(
@@ -157,11 +157,11 @@ function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: P
       types,
     }),
   };
-  // Behind a transaction pooler, the next transaction's connection may lack the prepared statement.
+  // Behind a transaction pooler, the next transaction may use a connection without the prepared statement.
   return { ...openPools(pools, types, !isPooled), kind: 'postgres', queues: shares.queues };
 }
 
-/** For work under a session lock, which is lost with the connection. Without a timeout: migrations may be slow. */
+/** Opens a session for work under a session lock. It has no statement timeout, because migrations may be slow. */
 export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
   const types = newTypes();
   const connection = new Connection({ url, types, setUp: 'set statement_timeout = 0' });
@@ -173,14 +173,14 @@ export function openSession(url: string): { db: Db; close(): Promise<void>; lose
   };
 }
 
-/** One session for everything, as PGlite has no other. Statements have no timeout: it cannot interrupt one. */
+/** Uses one session for everything, and no timeout, because PGlite has one session and cannot interrupt a statement. */
 function openEmbedded(dataDir: string): Opening {
   let listener: Listener | undefined;
   const postgres = startEmbeddedPostgres(dataDir, (error) => listener?.onGap(error));
   const types = newTypes();
   const options: ConnectionOptions = {
     connect: () => {
-      // A no-op but for a connection after the first.
+      // Only has an effect on connections after the first.
       listener?.onGap();
       return postgres.connect();
     },
@@ -195,7 +195,7 @@ function openEmbedded(dataDir: string): Opening {
     queues: 1,
     listen: async (channel, onNews) => {
       listener = onNews;
-      // For connections after a crash, and for this one.
+      // For this connection, and for later ones after a crash.
       options.setUp = `listen ${channel}`;
       await pools.run(options.setUp, []);
     },
@@ -208,14 +208,14 @@ function openEmbedded(dataDir: string): Opening {
   return { database, opened: postgres.started };
 }
 
-/** A database that opens. Its statements wait for it. */
+/** A database that is being opened. Its statements wait until it is open. */
 export type Opening = {
   database: Database;
-  /** Rejects if it cannot be opened. A server is reached by the first statement, not before. */
+  /** Rejects if the database cannot be opened. For a server, it resolves before any connection is made. */
   opened: Promise<void>;
 };
 
-/** Close the database also if it could not be opened. */
+/** Starts to open a database. Close it even if it could not be opened. */
 export const startOpening = (location: DatabaseLocation): Opening =>
   'url' in location
     ? { database: openPostgres(location), opened: Promise.resolve() }

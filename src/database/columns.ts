@@ -1,6 +1,6 @@
 import { customType, timestamp, uuid } from 'drizzle-orm/pg-core';
 
-/** Millisecond precision, as in JSON, so that a time read back equals the stored one. */
+/** Millisecond precision as in JSON, so that a time read from the database equals the stored one. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 
 export const accountId = () => uuid('account_id').notNull();

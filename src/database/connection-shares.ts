@@ -1,13 +1,13 @@
-/** How a process divides its connections: contract section 13, docs/decisions/0013-connections-to-postgres.md. */
+/** Divides a process's connections. Contract section 13, docs/decisions/0013-connections-to-postgres.md. */
 
-/** With fewer, an account whose row is locked could block others. */
+/** With fewer connections, an account whose row is locked could block other accounts. */
 export const FEWEST_CONNECTIONS = 10;
 
-/** One listens for key changes; one migrates at startup and runs maintenance later. */
+/** One connection listens for key changes. Another migrates at startup and runs maintenance later. */
 const APART = 2;
-/** One for admissions and one for settlements. */
+/** One connection for admissions and one for settlements. */
 const COMMON_BATCHES = 2;
-/** From here on, each kind of write has two queues. More would only wait for each other. */
+/** From this total on, each kind of write has two queues. More would only wait for each other. */
 const TWO_QUEUES_FROM = 16;
 
 export type ConnectionShares = {
@@ -17,7 +17,7 @@ export type ConnectionShares = {
   queues: number;
 };
 
-/** Below `FEWEST_CONNECTIONS`, for commands and tests, every share is minimal. */
+/** Divides `total`. Below `FEWEST_CONNECTIONS`, for commands and tests, every share is minimal. */
 export function shareConnections(total: number): ConnectionShares {
   const queues = total < TWO_QUEUES_FROM ? 1 : 2;
   const ledger = COMMON_BATCHES + 2 * queues;

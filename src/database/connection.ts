@@ -1,22 +1,23 @@
 /**
- * One connection to Postgres, never reused once lost. Reliability tests 32, 33 and 35.
+ * One connection to Postgres, never reused once lost. Reliability tests 32, 33, and 35.
  *
- * The driver (postgres.js 3.4.9) reconnects and mishandles statements in flight. One sent between the socket's `error`
- * and `close` waits forever, or gets "no rows" from the next connection's greeting. A half-written one blocks the next
- * connection. A server that hangs up before its greeting is redialed endlessly, without a pause. So every connection
- * has its own driver client, which dials each host once, and fails its statements here when it is lost.
+ * The driver (postgres.js 3.4.9) reconnects and mishandles in-flight statements. A statement sent between the socket's
+ * `error` and `close` waits forever, or gets "no rows" from the next connection's greeting. A half-written one blocks
+ * the next connection. If a server hangs up before its greeting, the driver redials endlessly, without a pause.
+ * Therefore every connection has its own driver client, which dials each host once. If the connection is lost, this
+ * class fails its statements.
  */
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import postgres, { type Sql } from 'postgres';
 
-/** Below the statement timeout, so that a statement that was never sent is recognized as such. */
+/** Less than the statement timeout, so that a statement that was never sent is recognized as such. */
 const CONNECT_SECONDS = 4;
-/** After a crash of the embedded database, connecting includes its recovery. */
+/** After a crash of the embedded database, connecting includes recovery. */
 const EMBEDDED_SECONDS = 60;
 const END_SECONDS = 5;
 
-/** `code` is one of the driver's. */
+/** `code` is one of the driver's error codes. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
   readonly code: string;
@@ -30,21 +31,21 @@ export class DatabaseUnavailable extends Error {
 export type ServerTimeouts = {
   statementMs: number;
   idleInTransactionMs: number;
-  /** Transaction poolers accept timeouts per transaction only, so a single statement becomes one. */
+  /** Transaction poolers only accept timeouts per transaction, so a single statement becomes a transaction. */
   isPooled: boolean;
 };
 
 export type ConnectionOptions = {
-  /** Of a server. */
+  /** The URL of a server. */
   url?: string;
-  /** Opens a stream of the wire protocol instead, to the embedded database. */
+  /** Opens a stream of the wire protocol to the embedded database instead. */
   connect?: () => Duplex;
   onNotification?: (channel: string, payload: string) => void;
-  /** A statement without an answer for this long fails and closes the connection. Default: never. */
+  /** After this many milliseconds without a response, a statement fails and the connection closes. Default: never. */
   patienceMs?: number | undefined;
-  /** Default: the server's settings. */
+  /** Default: the server's own timeouts. */
   timeouts?: ServerTimeouts | undefined;
-  /** Runs before the first statement. */
+  /** A statement to run before the first one. */
   setUp?: string;
   types?: Pick<Sql['options'], 'parsers' | 'serializers'>;
   firstHost?: number;
@@ -55,7 +56,7 @@ export type StatementOptions = {
   asArrays?: boolean;
 };
 
-/** The driver wants one; no part of it is used. */
+/** The driver requires a URL, but uses no part of it. */
 const EMBEDDED_URL = 'postgres://embedded@localhost/postgres?sslmode=disable';
 
 type Target = { host: string[]; port: number[]; path?: string | false };
@@ -91,10 +92,10 @@ export class Connection {
       connect_timeout: options.connect === undefined ? CONNECT_SECONDS : EMBEDDED_SECONDS,
       max_lifetime: null,
       connection: { application_name: 'parley', ...(!timeouts?.isPooled && parameters) },
-      // The driver would do this on every new connection, with an unhandled rejection if that is lost.
+      // Otherwise the driver fetches types on each new connection, with an unhandled rejection if that is lost.
       fetch_types: false,
       onclose: () => this.lose(),
-      // Missing from the driver's types, as is `socket`.
+      // The driver's types lack this option and `socket`.
       onnotify: options.onNotification,
       socket: (target: Target) => this.#call(target),
     };
@@ -109,7 +110,7 @@ export class Connection {
 
   begin = (): Promise<unknown[]> => this.run(this.#begin);
 
-  /** Outside a transaction. Behind a pooler it becomes one, for its timeout: three statements in one round trip. */
+  /** Runs outside a transaction. Behind a pooler, it runs as one, for the timeout: three statements, one round trip. */
   async runAlone(...statement: Parameters<Connection['run']>): Promise<unknown[]> {
     if (!this.#options.timeouts?.isPooled) return this.run(...statement);
     const [begun, result, committed] = await Promise.allSettled([
@@ -127,7 +128,7 @@ export class Connection {
     const { patienceMs, setUp } = this.#options;
     if (setUp !== undefined && !this.#isSetUp) {
       this.#isSetUp = true;
-      // Sent first. If it fails, the connection is lost and the statement fails too.
+      // Sent before the statement. If it fails, the connection is lost and the statement fails too.
       this.run(setUp).catch((error) => this.lose(error));
     }
     return new Promise((resolve, reject) => {
@@ -163,7 +164,7 @@ export class Connection {
     this.lose();
   }
 
-  /** The driver asks again if a host hangs up: then the next host is tried. */
+  /** The driver calls this again if a host hangs up. The next call tries the next host. */
   #call({ host, path, port }: Target): Duplex {
     if (this.isLost || this.#calls === host.length) {
       const error = new DatabaseUnavailable('ECONNREFUSED', 'The database did not accept the connection.');

@@ -1,10 +1,10 @@
 /**
  * Allows one process at a time on the embedded database's directory, which PGlite does not protect. The lock is a Unix
- * socket in the directory: it dies with its process, every container that mounts the directory sees it, and it carries
- * operator commands. Contract section 11.
+ * socket in the directory. It disappears with its process, and every container that mounts the directory sees it. It
+ * also carries operator commands. Contract section 11.
  *
- * Each starting process listens on its own socket before it looks for others, so of two at least one sees the other.
- * Names are never reused: a socket that refuses connections is dead and safe to remove.
+ * Each starting process listens on its own socket before it looks for others. Of two processes, at least one therefore
+ * sees the other. Names are never reused, so a socket that refuses connections is dead and safe to remove.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
@@ -13,27 +13,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { askJson, serveJson } from './local-socket.ts';
 import { closeFolder } from './private-folder.ts';
 
-/** The message is the one line that the operator sees. */
+/** `message` is the one line that the operator sees. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-/** Runs an operator command. The caller sees only the message of an error. */
+/** Runs an operator command and returns its output. The caller sees only the message of an error. */
 export type CommandHandler = (name: string, args: string[]) => Promise<string[]>;
 
 export type DataDirLock = {
-  /** Call it after closing the database. */
+  /** Call this after closing the database. */
   release(): Promise<void>;
 };
 
-/** Of two starting together, the lower name goes first. */
+/** If two processes start together, the one with the lower socket name wins. */
 type State = 'starting' | 'holding';
 type Other = { name: string; state: State };
 
 const socketName = /^parley-[0-9a-z]+-[0-9a-f]+\.sock$/;
 const newSocketName = () => `parley-${Date.now().toString(36)}-${randomBytes(4).toString('hex')}.sock`;
 
-/** Long enough for any live process; one that is too busy to answer holds the directory. */
+/** Long enough for any live process. A process that is too busy to respond counts as holding the directory. */
 const PROBE_MS = 3000;
 const START_MS = 10_000;
 const COMMAND_MS = 120_000;
@@ -58,7 +58,7 @@ const unusable = (folder: string, error: unknown) => {
   );
 };
 
-/** The state of a socket's process; undefined if dead. In doubt it is alive. */
+/** The state of a socket's process; undefined if it is dead. If in doubt, it counts as alive. */
 async function stateOf(folder: string, name: string, attempts = 3): Promise<State | undefined> {
   try {
     const { state } = (await askJson(folder, name, '/state', null, PROBE_MS)) as { state: State };
@@ -66,9 +66,9 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
-    // Another user's socket: whether it is alive is unknown, and the database would be unreadable.
+    // Another user owns the socket. Its process may be alive, and the database would be unreadable.
     if (code === 'EACCES') throw unusable(folder, error);
-    // The process may have died or yielded during the request.
+    // The process may have exited or yielded during the request.
     const isTooBusy = error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
     if (isTooBusy || attempts === 1) return 'holding';
     await sleep(20);
@@ -111,7 +111,7 @@ async function keepOthersOut(folder: string): Promise<void> {
   );
 }
 
-/** Locks the directory, which it creates and closes to other users. Throws DataDirError if that is impossible. */
+/** Locks the directory, creating it and closing it to other users. Throws DataDirError if that is impossible. */
 export async function lockDataDir(dataDir: string, handleCommand: CommandHandler): Promise<DataDirLock> {
   const folder = resolve(dataDir);
   const own = newSocketName();
@@ -141,7 +141,7 @@ export async function lockDataDir(dataDir: string, handleCommand: CommandHandler
   return { release };
 }
 
-/** Runs a command in the process that holds the directory. Returns its output, or undefined if no process does. */
+/** Runs a command in the process that holds the directory. Returns its output, or undefined if no process holds it. */
 export async function askHolder(
   dataDir: string,
   name: string,

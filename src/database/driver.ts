@@ -1,4 +1,4 @@
-/** A postgres.js client for Drizzle, over connections that are never reused once lost. */
+/** A postgres.js client for Drizzle, on connections that are never reused once lost. */
 import type { Sql } from 'postgres';
 import type { Connection, StatementOptions } from './connection.ts';
 
@@ -6,7 +6,7 @@ type Run = Connection['run'];
 type Use = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
 type Types = Pick<Sql['options'], 'parsers' | 'serializers'>;
 
-/** Drizzle asks for arrays only after the call. */
+/** Drizzle requests rows as arrays only after the call, through `values`. */
 const unsafe = (run: Run) => (text: string, parameters: unknown[], options?: { prepare?: boolean }) => {
   const how: StatementOptions = { isPrepared: options?.prepare ?? false };
   const rows = Promise.resolve().then(() => run(text, parameters, how));
@@ -25,7 +25,7 @@ const savepoint = (depth: number): Scope => ({
   rollback: `rollback to savepoint s${depth}`,
 });
 
-/** If the connection is lost, so is the transaction: nothing more is sent. */
+/** If the connection is lost, the transaction is lost too, and nothing more is sent. */
 async function transact<T>(connection: Connection, work: (tx: unknown) => Promise<T>, depth = 0): Promise<T> {
   const scope = depth === 0 ? transaction : savepoint(depth);
   let isOver = false;
@@ -44,7 +44,7 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
     await (scope.begin === undefined ? connection.begin() : run(scope.begin));
     const result = await work({ unsafe: unsafe(run), savepoint: within });
     isOver = true;
-    // Postgres would roll back on COMMIT, and report success.
+    // On COMMIT, Postgres would roll back but report success.
     if (failure !== undefined) throw failure.error;
     await connection.run(scope.commit);
     return result;
@@ -55,7 +55,7 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
   }
 }
 
-/** Transactions run in another pool than single statements, so that neither waits for the other. */
+/** Transactions use another pool than single statements, so that neither waits for the other. */
 export function drizzleClient(types: Types, use: Use, useForTransaction: Use): Sql {
   const client = {
     options: types,

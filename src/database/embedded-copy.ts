@@ -1,6 +1,6 @@
 /**
- * Copies the files of the embedded database, in its thread and without a pause: no statement runs meanwhile, so the copy
- * is what a crash at that moment would leave, and recovers like it.
+ * Copies the files of the embedded database in its thread, synchronously. No statement runs meanwhile. The copy
+ * therefore equals the state after a crash at that moment, and recovers in the same way.
  */
 import { constants, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,7 +9,7 @@ import type { MessagePort } from 'node:worker_threads';
 export type CopyOrder = { copyTo: string; answerTo: MessagePort };
 export type CopyAnswer = { bytes: number; ms: number } | { problem: string };
 
-/** The local sockets of processes. */
+/** Whether the path is a process's local socket. */
 const isSocket = (path: string) => /^\.?parley-.*\.sock$/.test(basename(path));
 
 const sizeOf = (folder: string): number =>

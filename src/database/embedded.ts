@@ -1,5 +1,5 @@
 /**
- * Postgres inside this process (PGlite), in a thread of its own: a slow statement delays statements, but not the event
+ * Postgres inside this process (PGlite), in its own thread. A slow statement delays other statements, but not the event
  * loop. Contract section 11, decision 0002.
  */
 import { once } from 'node:events';
@@ -13,20 +13,20 @@ import { DatabaseUnavailable } from './connection.ts';
 import type { CopyAnswer } from './embedded-copy.ts';
 
 export type EmbeddedPostgres = {
-  /** Resolves once it serves: statements wait for it. Rejects with what PGlite throws, and errors of the file system. */
+  /** Resolves once the database is ready; statements wait for it. Rejects with PGlite's and file system errors. */
   started: Promise<void>;
   /**
-   * A stream of the wire protocol, which ends with the thread. There is one session: the next client takes it over.
+   * Opens a stream of the wire protocol, which ends with the thread. The next client takes over the one session.
    *
-   * @throws DatabaseUnavailable for a while after the thread crashed and could not be restarted
+   * @throws DatabaseUnavailable for a few seconds if the thread crashed and could not be restarted
    */
   connect(): Duplex;
-  /** Copies the files to a new folder, between two statements. Throws a message for the operator. */
+  /** Copies the files to a new folder, between two statements. Throws an error with a message for the operator. */
   copyTo(folder: string): Promise<{ bytes: number; ms: number }>;
   close(): Promise<void>;
 };
 
-/** Each write becomes one message, so it must hold whole messages of the wire protocol. */
+/** Each write becomes one message, so it must contain whole messages of the wire protocol. */
 function streamOver(port: MessagePort, thread: Worker): Duplex {
   const cut = () => stream.destroy();
   const stream = new Duplex({
@@ -47,18 +47,18 @@ function streamOver(port: MessagePort, thread: Worker): Duplex {
     },
   });
   port.on('message', (answer: Uint8Array<ArrayBuffer>) => stream.push(Buffer.from(answer.buffer)));
-  // The port closes earlier, when the thread is not yet known to have ended.
+  // The port closes earlier, before this thread knows that the other has ended.
   thread.once('exit', cut);
-  // The driver closes only sockets that say that they are open.
+  // The driver closes only sockets whose `readyState` is open.
   return Object.assign(stream, { readyState: 'open' });
 }
 
 /** The `threadId` of a thread that has ended. */
 const ENDED = -1;
-/** Pause after a thread that ended before it served: the reason may stay, such as a full disk. */
+/** The pause after a thread that ended before it was ready. The cause, such as a full disk, may persist. */
 const RELAUNCH_MS = 5000;
 
-/** Resolves once the thread serves; rejects with its error, or if it ends. */
+/** Resolves once the thread is ready. Rejects with its error, or if it ends. */
 async function ready(thread: Worker): Promise<void> {
   const ended = once(thread, 'exit').then(() => {
     throw new Error('The embedded database ended while it was starting.');
@@ -74,7 +74,7 @@ async function end(thread: Worker): Promise<void> {
   await ended;
 }
 
-/** The answer of the thread, or the end of the thread. */
+/** Waits for the thread's result, or for the end of the thread. */
 async function copy(thread: Worker, folder: string): Promise<{ bytes: number; ms: number }> {
   const { port1, port2 } = new MessageChannel();
   const ended = () => port1.close();
@@ -93,10 +93,10 @@ async function copy(thread: Worker, folder: string): Promise<{ bytes: number; ms
   }
 }
 
-/** The file that PGlite looks for in the directory of a database. */
+/** PGlite recognizes the directory of a database by this file. */
 const MARK = 'PG_VERSION';
 
-/** Copies the empty database that `tools/prepare` made. A copy that was interrupted has no mark, and is written again. */
+/** Copies the empty database that `tools/prepare` made. The mark comes last, so an interrupted copy is repeated. */
 function createIn(dataDir: string): void {
   const empty = fileURLToPath(new URL('dist/new-database/files/', projectRoot));
   if (!existsSync(empty))
@@ -104,15 +104,15 @@ function createIn(dataDir: string): void {
       'dist/new-database is missing: run "node tools/prepare.mjs serve" in the folder of package.json.',
     );
   const mark = join(empty, MARK);
-  // The asynchronous copy takes five times as long, and nothing is served yet.
+  // The asynchronous copy takes five times as long, and no request is waiting yet.
   cpSync(empty, dataDir, { recursive: true, filter: (source) => resolve(source) !== mark });
   cpSync(mark, join(dataDir, MARK));
 }
 
 /**
- * Opens the database in a directory that this process has locked, or creates it.
+ * Opens or creates the database in a directory that this process has locked.
  *
- * @param onCrash - called when the thread has ended by itself, and its connections with it
+ * @param onCrash - called after the thread has crashed, which also ends its connections
  * @throws errors of the file system
  */
 export function startEmbeddedPostgres(dataDir: string, onCrash: (error: unknown) => void): EmbeddedPostgres {
@@ -149,7 +149,7 @@ export function startEmbeddedPostgres(dataDir: string, onCrash: (error: unknown)
       if (thread.threadId === ENDED) {
         if (performance.now() - failedAt < RELAUNCH_MS)
           throw new DatabaseUnavailable('ECONNREFUSED', 'The embedded database could not be restarted.');
-        // It recovers from its log.
+        // The new thread recovers from the log of the database.
         thread = launch();
       }
       const { port1, port2 } = new MessageChannel();

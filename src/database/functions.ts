@@ -1,5 +1,5 @@
 /**
- * Installs `drizzle/functions` when they change. Replicas share them, so the higher revision wins: an old replica that
+ * Installs `drizzle/functions` when they change. Replicas share them, so the highest revision wins. An old replica that
  * restarts must not restore old functions. docs/decisions/0007-admission-in-sql.md.
  */
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ function read(): { statements: string[]; revision: number; digest: string } {
   };
 }
 
-/** Installs the functions, unless the database has these or newer ones. The caller holds the migration lock. */
+/** Installs the functions, unless the database has these or newer ones. The caller must hold the migration lock. */
 export async function installFunctions(db: Db): Promise<void> {
   const { digest, revision, statements } = read();
   await db.transaction(async (tx) => {

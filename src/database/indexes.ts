@@ -1,7 +1,7 @@
 /**
  * Builds missing indexes without blocking writers, unlike migrations. Until an index exists, statements that use it are
- * slower. For partitioned tables, migrations create only the parent's index (`ON ONLY`); old partitions get theirs
- * here. Contract section 11, docs/decisions/0018-indexes-and-places.md.
+ * slower. For partitioned tables, migrations create only the parent's index (`ON ONLY`), and this module adds indexes
+ * to old partitions. Contract section 11, docs/decisions/0018-indexes-and-places.md.
  */
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type Index, IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
@@ -29,7 +29,7 @@ function declaredOf(table: PgTable, { config }: Index): Declared {
   };
 }
 
-/** Without unique indexes, which migrations create: they are constraints. */
+/** Excludes unique indexes. They are constraints, so migrations create them. */
 const declared: readonly Declared[] = (Object.values(tables) as unknown[])
   .filter((table): table is PgTable => is(table, PgTable))
   .flatMap((table) =>
@@ -40,12 +40,12 @@ const declared: readonly Declared[] = (Object.values(tables) as unknown[])
 
 export type MissingIndex = {
   name: string;
-  /** The table or a partition. */
+  /** The name of the table or partition. */
   target: string;
   built: string;
   is_partition: boolean;
   bytes: string;
-  /** Left invalid by a process that died while building it. */
+  /** Whether a process died while it built the index, which left it invalid. */
   is_broken: boolean;
 };
 
@@ -89,14 +89,14 @@ async function build(db: Db, { built, is_broken, is_partition, name, target }: M
   if (is_partition) await db.execute(sql`alter index ${sql.identifier(name)} attach partition ${index}`);
 }
 
-/** At startup, under the migration lock. The embedded database has no other writers. */
+/** Builds small indexes at startup, under the migration lock. The embedded database has no other writers. */
 export async function buildSmallIndexes(db: Db, kind: Database['kind']): Promise<void> {
   for (const missing of await missingIndexes(db)) {
     if (kind === 'embedded' || Number(missing.bytes) <= SMALL_BYTES) await build(db, missing, sql``);
   }
 }
 
-/** Builds the other indexes one by one. On Postgres, `db` must have no open transaction. */
+/** Builds the remaining indexes one by one. On Postgres, `db` must not have an open transaction. */
 export async function buildIndexes(db: Db, kind: Database['kind'], signal?: AbortSignal): Promise<void> {
   for (const missing of await missingIndexes(db)) {
     if (signal?.aborted) return;

@@ -1,4 +1,4 @@
-/** JSON over Unix sockets in a directory, however long its path. Contract section 11. */
+/** JSON over Unix sockets in a directory with a path of any length. Contract section 11. */
 import { once } from 'node:events';
 import { chmod, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
@@ -11,7 +11,7 @@ const MAX_PATH_BYTES = 103;
 
 const fits = (path: string) => Buffer.byteLength(path) <= MAX_PATH_BYTES;
 
-/** The kernel limits the path, so a long one is shortened: relative, or through a temporary symbolic link. */
+/** Shortens a path that exceeds the kernel's limit: to a relative path, or through a temporary symbolic link. */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
   const short = [path, relative(process.cwd(), path)].find(fits);
@@ -25,11 +25,11 @@ async function withShortPath<T>(folder: string, name: string, use: (path: string
   }
 }
 
-/** The caller sees the message of an error. */
+/** Handles a request. The caller sees the message of an error. */
 export type JsonHandler = (path: string, body: unknown) => Promise<unknown>;
 
 /**
- * Listens for the directory's owner only; returns a function that removes the socket. Its name appears only once it
+ * Listens for the directory's owner only. Returns a function that removes the socket. Its name appears only once it
  * accepts connections, so a refused connection means that the process is dead.
  */
 export async function serveJson(
@@ -66,7 +66,7 @@ export async function serveJson(
   };
 }
 
-/** `timeoutMs` is for the whole response. Errors have the other side's message, or the failure's `code`. */
+/** `timeoutMs` covers the whole response. Errors have the other process's message, or the failure's `code`. */
 export function askJson(
   folder: string,
   name: string,
@@ -77,7 +77,7 @@ export function askJson(
   return withShortPath(folder, name, async (socketPath) => {
     const signal = AbortSignal.timeout(timeoutMs);
     const outgoing = request({ socketPath, path, method: 'POST', signal, agent: false });
-    // Nothing else handles errors after the response starts.
+    // No other listener handles errors after the response starts.
     outgoing.on('error', () => {});
     outgoing.end(JSON.stringify(body));
     const [incoming] = await once(outgoing, 'response');

@@ -1,4 +1,4 @@
-/** Work that one process at a time does for all. Contract section 11. */
+/** Runs work that one process does for all. Contract section 11. */
 import { sql } from 'drizzle-orm';
 import { type Database, type Db, openSession, rowsOf } from './client.ts';
 
@@ -6,8 +6,8 @@ import { type Database, type Db, openSession, rowsOf } from './client.ts';
 const UPKEEP_LOCK = 7_275_40;
 
 /**
- * Runs work unless another process is doing it; returns whether it ran. The session lock needs `directUrl`, without a
- * transaction pooler. An aborted `signal` leaves the statement in flight to the database.
+ * Runs work unless another process is running it. Returns whether it ran. The session lock needs `directUrl`, which
+ * bypasses transaction poolers. If `signal` aborts, the in-flight statement continues in the database.
  */
 export async function underMaintenanceLock(
   database: Database,

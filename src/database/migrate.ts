@@ -1,4 +1,4 @@
-/** Migrations, functions, indexes and partitions, applied at startup under a lock. Contract section 11. */
+/** Applies migrations, functions, indexes, and partitions at startup, under a lock. Contract section 11. */
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
@@ -13,7 +13,7 @@ const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
 /** Arbitrary, but unlike any other lock in the database. */
 const MIGRATION_LOCK = 7_275_39;
 
-/** The database refused a migration, and is as it was before: all of them are one transaction. */
+/** The database rejected a migration. Nothing changed, because all migrations are one transaction. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 
@@ -46,9 +46,9 @@ async function bringUpToDate(db: Db, kind: Database['kind']): Promise<void> {
 }
 
 /**
- * On Postgres, `directUrl` bypasses transaction poolers, for the session lock.
+ * Migrates the database. On Postgres, the session lock needs `directUrl`, which bypasses transaction poolers.
  *
- * @throws MigrationError; errors of connections
+ * @throws MigrationError; connection errors
  */
 export async function migrate(database: Database, directUrl?: string): Promise<void> {
   if (database.kind === 'embedded') return bringUpToDate(database.db, 'embedded');

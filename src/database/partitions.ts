@@ -1,6 +1,6 @@
 /**
- * Daily partitions of `requests`, created ahead and dropped by age without blocking writers. On Postgres they are
- * detached concurrently, outside a transaction; the next run finishes an interrupted one. Contract section 11.
+ * Creates daily partitions of `requests` ahead of time, and drops old ones without blocking writers. On Postgres it
+ * detaches them concurrently, outside a transaction. The next run finishes an interrupted one. Contract section 11.
  */
 import { sql } from 'drizzle-orm';
 import { type Database, type Db, rowsOf } from './client.ts';
@@ -26,7 +26,7 @@ const oldPartitions = (db: Db, daysKept: number): Promise<OldPartition[]> =>
       order by c.relname`,
   );
 
-/** On Postgres, `db` must have no open transaction. `daysKept` includes today. */
+/** On Postgres, `db` must not have an open transaction. `daysKept` includes today. */
 export async function dropOldPartitions(db: Db, kind: Database['kind'], daysKept: number): Promise<void> {
   const detach = { attached: sql`concurrently`, detaching: sql`finalize` };
   for (const { name, state } of await oldPartitions(db, daysKept)) {

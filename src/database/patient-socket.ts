@@ -1,9 +1,9 @@
-/** Closes connections to a silent database, which TCP alone notices after a quarter of an hour. Reliability test 33. */
+/** Closes connections to a silent database. TCP alone takes a quarter of an hour to notice. Reliability test 33. */
 import { connect, type Socket } from 'node:net';
 
 const CHECK_MS = 500;
 
-/** Uses byte counters, because TLS bypasses the events. */
+/** Watches byte counters, because TLS bypasses the socket's events. */
 function watch(socket: Socket, patienceMs: number): void {
   let passed = 0;
   let silentSince = performance.now();
@@ -22,7 +22,7 @@ function watch(socket: Socket, patienceMs: number): void {
 
 type Target = { host: string[]; port: number[]; path?: string | false };
 
-/** Each socket goes to the next host. The driver must close idle connections before `patienceMs`. */
+/** Each new socket connects to the next host. The driver must close idle connections before `patienceMs` elapses. */
 export function patientSockets(patienceMs: number): (target: Target) => Socket {
   let turn = 0;
   return ({ host, path, port }) => {

@@ -2,7 +2,7 @@ import { Connection, type ConnectionOptions, DatabaseUnavailable } from './conne
 
 type Waiting = { take: (connection: Connection) => void; giveUp: (error: unknown) => void };
 
-/** Numbers of connections, and of statements that wait for one. */
+/** Counts of connections, and of statements that wait for one. */
 export type PoolState = { inUse: number; idle: number; unopened: number; waiting: number };
 
 export class Pool {
@@ -15,13 +15,13 @@ export class Pool {
   #isClosed = false;
   #answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** @param options - for each connection; `patienceMs` also limits the wait for a free one */
+  /** @param options - for each connection; `patienceMs` also limits the wait for a free connection */
   constructor(size: number, options: ConnectionOptions) {
     this.#size = size;
     this.#options = options;
   }
 
-  /** Throws DatabaseUnavailable if no connection became free in time; nothing was sent. */
+  /** Throws DatabaseUnavailable if no connection becomes free in time. Then nothing was sent. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#take();
     try {
@@ -33,7 +33,7 @@ export class Pool {
     }
   }
 
-  /** When work last succeeded, in the milliseconds of `performance.now()`; negative infinity at first. */
+  /** When work last succeeded, in milliseconds of `performance.now()`; initially negative infinity. */
   get answeredAt(): number {
     return this.#answeredAt;
   }
@@ -76,7 +76,7 @@ export class Pool {
 
   #open(): Connection {
     const connection = new Connection({ ...this.#options, firstHost: this.#opened++ }, (lost) => {
-      // If it is in use, its place becomes free when it is returned.
+      // If the connection is in use, its slot becomes free when the connection is returned.
       if (!this.#free.includes(lost)) return;
       this.#free = this.#free.filter((one) => one !== lost);
       this.#all.delete(lost);

@@ -3,11 +3,11 @@ import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const FOLDER_MODE = 0o700;
-/** For group and others. */
+/** The permissions of group and others. */
 const NOT_OWNER = 0o077;
 const OTHERS = 0o007;
 
-/** Undefined on Windows, which has no such owners and modes. */
+/** Undefined on Windows, which does not have these owners and modes. */
 const uid = process.geteuid?.();
 
 /**
@@ -18,14 +18,14 @@ export async function closeFolder(folder: string): Promise<string | undefined> {
   if (uid === undefined) return undefined;
   const before = await stat(folder);
   if (before.uid === uid && (before.mode & NOT_OWNER) !== 0) {
-    // Some file systems ignore modes: the result is checked below.
+    // Some file systems ignore modes, so the result is checked below.
     await chmod(folder, FOLDER_MODE).catch(() => {});
   }
   const { mode } = await stat(folder);
   return (mode & OTHERS) === 0 ? undefined : (mode & 0o777).toString(8);
 }
 
-/** Revokes the access of group and others to this user's files and directories. Synchronous, which takes a fifth of the time. */
+/** Revokes access by group and others to this user's files. Synchronous, which takes a fifth of the time. */
 export function closeContents(folder: string): void {
   if (uid === undefined) return;
   for (const name of readdirSync(folder)) {
@@ -42,6 +42,6 @@ function closeFile(path: string, mode: number): void {
   try {
     chmodSync(path, mode & ~NOT_OWNER & 0o777);
   } catch {
-    // Some file systems ignore modes, and a file may be gone.
+    // Some file systems ignore modes, and a file may have disappeared.
   }
 }

@@ -17,7 +17,7 @@ export const settings = pgTable('settings', {
   value: text('value').notNull(),
 });
 
-/** Unused. The next minor version drops it: until then, instances of the previous one read it. Decision 0023. */
+/** Unused. The next minor version drops it: until then, replicas of the previous version read it. Decision 0023. */
 export const passages = pgTable(
   'passages',
   {

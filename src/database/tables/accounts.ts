@@ -1,4 +1,4 @@
-/** Accounts, their sessions and keys, and the logs of changes to them. */
+/** Accounts, their sessions and keys, and the logs of changes to accounts. */
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { AccountEventType } from '../../../schemas/events.ts';
@@ -17,13 +17,13 @@ export const accounts = pgTable(
     billingPeriod: text('billing_period').$type<'monthly' | 'yearly'>().notNull(),
     planChangedAt: instant('plan_changed_at').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** When a password change or reset last cleared the limits of failed sign-ins. Null: never. */
+    /** When a password change or reset last reset the limits of failed sign-ins. Null: never. */
     signInsResetAt: instant('sign_ins_reset_at'),
     /** Devices that signed in before this are no longer known. Null: all are known. */
     devicesResetAt: instant('devices_reset_at'),
     /** When the operator suspended the account. Null: it is not suspended. */
     suspendedAt: instant('suspended_at'),
-    /** Set in one short transaction; the account's rows are deleted later, in batches. */
+    /** Set in one short transaction. The account's other rows are deleted later, in batches. */
     deletedAt: instant('deleted_at'),
   },
   (table) => [
@@ -37,7 +37,7 @@ export const sessions = pgTable(
   {
     accountId: accountId(),
     id: uuid('id').notNull(),
-    /** SHA-256 of the id in the cookie. */
+    /** SHA-256 of the secret ID in the cookie. */
     digest: bytea('digest').notNull(),
     createdAt: instant('created_at').notNull(),
     lastSeenAt: instant('last_seen_at').notNull(),
@@ -60,7 +60,7 @@ export const apiKeys = pgTable(
     name: text('name').notNull(),
     scopes: text('scopes').array().$type<Scope[]>().notNull(),
     allowedOrigins: text('allowed_origins').array().notNull(),
-    /** Of the current secret. */
+    /** The public ID of the current secret. */
     publicId: text('public_id').notNull(),
     createdAt: instant('created_at').notNull(),
     lastUsedAt: instant('last_used_at'),
@@ -69,20 +69,20 @@ export const apiKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.id] }),
-    // Excludes revoked keys, which stay for a year.
+    // Excludes revoked keys, which are kept for a year.
     index('api_keys_unrevoked').on(table.accountId).where(sql`revoked_at is null`),
     // Without `fastupdate`, because every lookup would read the pending list, and keys rarely change.
     index('api_keys_origins')
       .using('gin', table.allowedOrigins)
       .where(sql`revoked_at is null`)
       .with({ fastupdate: false }),
-    // When the key was revoked or expired: for usage history, and for deleting old keys.
+    // When the key was revoked or expired. For the usage history and for deleting old keys.
     index('api_keys_ended').on(table.accountId, sql`(least(revoked_at, expires_at))`),
     index('api_keys_by_end').on(sql`(least(revoked_at, expires_at))`),
   ],
 );
 
-/** Every secret of a key: the current one (`ends_at` null), and replaced ones. */
+/** All secrets of a key: the current one (`ends_at` is null) and replaced ones. */
 export const keySecrets = pgTable(
   'key_secrets',
   {
@@ -103,7 +103,7 @@ export const accountEvents = pgTable(
   'account_events',
   {
     accountId: accountId(),
-    /** UUIDv7: ordered like `at`, and the cursors' tie-breaker. */
+    /** UUIDv7: sorts like `at` and breaks ties in cursors. */
     id: uuid('id').notNull(),
     at: instant('at').notNull(),
     type: text('type').$type<AccountEventType>().notNull(),
@@ -124,11 +124,11 @@ export const accountEvents = pgTable(
   ],
 );
 
-/** What operators changed, kept for a year. Not the account's: it stays when the account is deleted. */
+/** Changes made by operators, kept for a year. Rows remain when the account is deleted. */
 export const operatorLog = pgTable(
   'operator_log',
   {
-    /** UUIDv7: ordered like `at`, and the cursors' tie-breaker. */
+    /** UUIDv7: sorts like `at` and breaks ties in cursors. */
     id: uuid('id').primaryKey(),
     at: instant('at').notNull(),
     /** Null for the command line. */

@@ -1,4 +1,4 @@
-/** Conversations, stored responses, and requests to stop. */
+/** Conversations, stored responses, and requests to stop a reply. */
 import type { Static } from '@sinclair/typebox';
 import { sql } from 'drizzle-orm';
 import {
@@ -24,7 +24,7 @@ export const conversations = pgTable(
     keyId: uuid('key_id'),
     title: text('title').notNull(),
     isPinned: boolean('is_pinned').notNull().default(false),
-    /** For replies that do not bring their own. */
+    /** Default instructions for replies whose request has none. */
     instructions: text('instructions'),
     temperature: doublePrecision('temperature'),
     createdAt: instant('created_at').notNull(),
@@ -57,18 +57,18 @@ export const messages = pgTable(
     accountId: accountId(),
     conversationId: uuid('conversation_id').notNull(),
     id: uuid('id').notNull(),
-    /** From 1 without gaps. Replicas' clocks, and so ids, differ. Older messages have 0, in the order of their ids. */
+    /** Counts from 1 without gaps, because IDs depend on replicas' clocks. Older messages have 0 and sort by ID. */
     position: integer('position').notNull().default(0),
     role: text('role').$type<'user' | 'assistant'>().notNull(),
     content: text('content').notNull(),
     model: text('model'),
-    /** Null without images. The content is apart, so that lists need not read it. */
+    /** Null without images. Their content is in `imageUrls`, so that lists need not read it. */
     images: jsonb('images').$type<MessageImage[]>(),
-    /** JSON: the images as `data:` URLs. Here, so that whatever deletes the message deletes them. */
+    /** JSON: the images as `data:` URLs. In the same row, so that they are deleted with the message. */
     imageUrls: text('image_urls'),
-    /** Whether the client stopped the answer. */
+    /** Whether the client stopped the reply. */
     isStopped: boolean('is_stopped').notNull().default(false),
-    /** Why the answer ended. Null if that is not known, and for the user's messages. */
+    /** Why the reply ended. Null if unknown, and for the user's messages. */
     finishReason: text('finish_reason').$type<Static<typeof FinishReason>>(),
     createdAt: instant('created_at').notNull(),
   },
@@ -78,14 +78,14 @@ export const messages = pgTable(
   ],
 );
 
-/** Requests that a process asks the others to stop. Each lasts for seconds. */
+/** Requests to stop a request that another process runs. Each row exists for seconds. */
 export const stopRequests = pgTable(
   'stop_requests',
   {
     accountId: accountId(),
     requestId: uuid('request_id').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** Null until the process that runs it has answered. */
+    /** Null until the process that runs the request has responded. */
     wasStopped: boolean('was_stopped'),
   },
   (table) => [
@@ -94,16 +94,16 @@ export const stopRequests = pgTable(
   ],
 );
 
-/** Responses of the Responses API, kept for 30 days. */
+/** Stored responses of the Responses API, kept for 30 days. */
 export const storedResponses = pgTable(
   'stored_responses',
   {
     accountId: accountId(),
-    /** The request's. */
+    /** The ID of the request. */
     id: uuid('id').notNull(),
     keyId: uuid('key_id'),
     previousId: uuid('previous_id'),
-    /** JSON: the items of this request alone. */
+    /** JSON: the input items of this request alone. */
     input: text('input').notNull(),
     /** JSON: the response. */
     body: text('body').notNull(),

@@ -1,4 +1,4 @@
-/** The ledger: charges, counters, and what belongs to them. Contract sections 5 and 10. */
+/** The ledger: charges, counters, and related tables. Contract sections 5 and 10. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import {
   bigint,
@@ -15,10 +15,10 @@ import {
 } from 'drizzle-orm/pg-core';
 import { accountId, bytea, instant } from '../columns.ts';
 
-/** A day as the index for operators has it: days since 2000. */
+/** A day as in the operators' index: the number of days since 2000-01-01. */
 export const dayNumber = (day: SQLWrapper): SQL => sql`(${day} - date '2000-01-01')`;
 
-/** Units charged and not refunded, per account, UTC day and meter. The meter `tokens` counts what engines reported. */
+/** Units charged and not refunded, per account, UTC day, and meter. The meter `tokens` counts what engines report. */
 export const usageCounters = pgTable(
   'usage_counters',
   {
@@ -26,47 +26,47 @@ export const usageCounters = pgTable(
     day: date('day').notNull(),
     meter: text('meter').notNull(),
     used: bigint('used', { mode: 'number' }).notNull(),
-    /** Tokens that requests in progress may still use, of accounts whose plan has a ceiling of tokens. */
+    /** Tokens that requests in progress may still use. Only for accounts whose plan limits tokens. */
     reserved: bigint('reserved', { mode: 'number' }).notNull().default(0),
-    /** The part of the used tokens beyond what their requests had reserved. */
+    /** Used tokens beyond the requests' reservations. */
     excess: bigint('excess', { mode: 'number' }).notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.meter] }),
-    // For operators only: what all accounts used on a day. An expression, because an index of the day itself looks cheaper than
-    // the primary key when the statistics know no row of today, or of the meter.
+    // For operators: all accounts' usage on a day. An expression, because otherwise the planner may prefer this index
+    // to the primary key. That happens when statistics have no row of today or of the meter.
     index('usage_counters_of_day').on(dayNumber(table.day), table.meter),
   ],
 );
 
-/** From here on, a request is slow in the operators' view. */
+/** Requests with at least this latency appear as slow in the operators' overview. */
 export const SLOW_MS = 5000;
 
-/** Each is missing if it is unknown. */
+/** Details for the log. A member is missing if its value is unknown. */
 export type RequestDetails = {
-  /** From the charge to the first output of a stream. */
+  /** From the charge to the first output of a stream, in milliseconds. */
   first_output_ms?: number;
-  /** Of the input tokens. */
+  /** Input tokens that the upstream read from its cache. */
   cached_tokens?: number;
-  /** Of the output tokens. */
+  /** Output tokens used for reasoning. */
   reasoning_tokens?: number;
-  /** Upstreams that were tried, if the operator configured several. */
+  /** The number of attempts, if the operator configured several upstreams. */
   attempts?: number;
-  /** The last one, and its name of the model. Only operators see them. */
+  /** The upstream of the last attempt, and its name for the model. Only operators see them. */
   upstream?: string;
   upstream_model?: string;
-  /** What its tokens cost the operator, in millionths of the currency. Only operators see it. */
+  /** What the tokens cost the operator, in millionths of the currency. Only operators see it. */
   cost_micros?: number;
-  /** Tokens used beyond those that were reserved. */
+  /** Tokens used beyond the reservation. */
   excess_tokens?: number;
 };
 
-/** The ledger: a row per charge. `admitted` → `final` | `refunded`, each by `WHERE state = 'admitted'` only. */
+/** The ledger: one row per charge. `admitted` → `final` | `refunded`, each only by `WHERE state = 'admitted'`. */
 export const requests = pgTable(
   'requests',
   {
     accountId: accountId(),
-    /** The UTC day of admission by the database's clock; also the partition. */
+    /** The UTC day of admission by the database's clock. Also selects the partition. */
     day: date('day').notNull(),
     id: uuid('id').notNull(),
     /** Null for the web. */
@@ -84,13 +84,13 @@ export const requests = pgTable(
     inputTokens: integer('input_tokens'),
     outputTokens: integer('output_tokens'),
     latencyMs: integer('latency_ms'),
-    /** What else is known, for the log. */
+    /** Other known details, for the log. */
     details: jsonb('details').$type<RequestDetails>(),
-    /** The most tokens that it may use, until it is known how many it used. Null if the plan has no ceiling of them. */
+    /** The most tokens that the request may use, until the usage is known. Null if the plan does not limit tokens. */
     reservedTokens: integer('reserved_tokens'),
-    /** What its last settlement released of them. */
+    /** How many reserved tokens the last settlement released. */
     releasedTokens: integer('released_tokens'),
-    /** Set if the reserved tokens count as used, because the process died. */
+    /** Set if the reserved tokens count as used because the process died. */
     tokensAssumed: boolean('tokens_assumed'),
   },
   (table) => [
@@ -99,9 +99,9 @@ export const requests = pgTable(
     index('requests_reserved')
       .on(table.process)
       .where(sql`reserved_tokens is not null and tokens_assumed is null`),
-    // Ids contain a replica's clock, so they cannot replace `admitted_at`.
+    // IDs contain a replica's clock, so they cannot replace `admitted_at`.
     index('requests_log').on(table.accountId, table.day, table.admittedAt, table.id),
-    // Not the column: the planner does not know that an index is ordered behind `key_id is null`.
+    // An expression, because the planner does not know that the index is ordered after `key_id is null`.
     index('requests_log_of_key').on(
       table.accountId,
       sql`(coalesce(key_id, '00000000-0000-0000-0000-000000000000'::uuid))`,
@@ -112,19 +112,19 @@ export const requests = pgTable(
     index('requests_log_failed')
       .on(table.accountId, table.day, table.admittedAt, table.id)
       .where(sql`status >= 400`),
-    // For operators only.
+    // For the operators' overview.
     index('requests_slow').on(table.day, table.admittedAt).where(sql`latency_ms >= 5000`),
   ],
 );
 
-/** What the tokens of an account cost the operator, for operators only. */
+/** What each account's tokens cost the operator. Only operators see it. */
 export const upstreamCosts = pgTable(
   'upstream_costs',
   {
     accountId: accountId(),
     day: date('day').notNull(),
     upstream: text('upstream').notNull(),
-    /** Millionths of the currency of `UPSTREAMS_FILE`. */
+    /** Millionths of the currency in `UPSTREAMS_FILE`. */
     micros: bigint('micros', { mode: 'number' }).notNull(),
   },
   (table) => [
@@ -133,13 +133,13 @@ export const upstreamCosts = pgTable(
   ],
 );
 
-/** Processes that may hold admitted charges. A sweep refunds only charges of expired leases. */
+/** Processes that may hold admitted charges. A sweep refunds only charges of processes with expired leases. */
 export const leases = pgTable('leases', {
   process: uuid('process').primaryKey(),
   expiresAt: instant('expires_at').notNull(),
 });
 
-/** Requests of known accounts that were refused before a charge: best effort, per minute. */
+/** Requests of known accounts that were refused before a charge. Best effort, counted per minute. */
 export const refusals = pgTable(
   'refusals',
   {
@@ -157,7 +157,7 @@ export const refusals = pgTable(
 );
 
 /**
- * Usage under email addresses that were given up today. New accounts with them inherit it until midnight.
+ * Today's usage under email addresses that accounts gave up. A new account with the address inherits it until midnight.
  * `former_account` is in the key, so that giving up an address twice counts once.
  */
 export const carriedUsage = pgTable(
@@ -176,7 +176,7 @@ export const carriedUsage = pgTable(
   ],
 );
 
-/** Daily usage per key: final charges and tokens. Outlives old days of `requests`. */
+/** Daily usage per key: final charges and tokens. Kept longer than the days of `requests`. */
 export const keyUsage = pgTable(
   'key_usage',
   {
@@ -185,7 +185,7 @@ export const keyUsage = pgTable(
     keyId: uuid('key_id').notNull(),
     meter: text('meter').notNull(),
     used: bigint('used', { mode: 'number' }).notNull(),
-    /** How many charges. Null for tokens, and if some are from a version that did not count them. */
+    /** The number of charges. Null for tokens, and if a version that did not count them wrote some. */
     requests: bigint('requests', { mode: 'number' }),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.day, table.keyId, table.meter] })],
@@ -196,7 +196,7 @@ export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     accountId: accountId(),
-    /** The credential: a key's id, or the nil UUID for the web. */
+    /** The credential: a key's ID, or the nil UUID for the web. */
     owner: uuid('owner').notNull(),
     key: text('key').notNull(),
     /** SHA-256 of the endpoint and the body, in hex. */
@@ -205,11 +205,11 @@ export const idempotencyKeys = pgTable(
     day: date('day').notNull(),
     process: uuid('process').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** The attempt that reruns it after an interruption. */
+    /** The ID of the attempt that reruns the request after an interruption. */
     resumedBy: uuid('resumed_by'),
-    /** How often it was resumed: at most twice. */
+    /** The number of resumes, at most two. */
     resumes: smallint('resumes').notNull().default(0),
-    /** The stored answer; null while it runs. */
+    /** The status of the stored response; null while the request runs. */
     status: smallint('status'),
     body: text('body'),
   },

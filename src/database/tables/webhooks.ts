@@ -4,16 +4,16 @@ import { index, integer, json, pgTable, primaryKey, text, uniqueIndex, uuid } fr
 import type { DeliveryStatus, WebhookEventType } from '../../../schemas/webhooks.ts';
 import { accountId, bytea, instant } from '../columns.ts';
 
-/** One per account. */
+/** At most one per account. */
 export const webhooks = pgTable('webhooks', {
   accountId: accountId().primaryKey(),
   url: text('url').notNull(),
-  /** Key of the signatures, so it is stored as it is. */
+  /** The key of the signatures, so it is not stored as a digest. */
   secret: bytea('secret').notNull(),
   oldSecret: bytea('old_secret'),
   oldSecretEndsAt: instant('old_secret_ends_at'),
   createdAt: instant('created_at').notNull(),
-  /** When the endpoint returned 410. Null: messages are sent. */
+  /** When the endpoint returned 410. Null: the webhook is enabled. */
   disabledAt: instant('disabled_at'),
 });
 
@@ -21,17 +21,17 @@ export const webhookMessages = pgTable(
   'webhook_messages',
   {
     accountId: accountId(),
-    /** UUIDv7: ordered like `at`, and the cursors' tie-breaker. */
+    /** UUIDv7: sorts like `at` and breaks ties in cursors. */
     id: uuid('id').notNull(),
     at: instant('at').notNull(),
     type: text('type').$type<WebhookEventType>().notNull(),
     data: json('data').$type<Record<string, unknown>>().notNull(),
-    /** Names what an account is told only once. Null: any number of messages is right. */
+    /** A name that is unique within the account, for events to report only once. Null: no restriction. */
     once: text('once'),
     status: text('status').$type<DeliveryStatus>().notNull(),
     attempts: integer('attempts').notNull(),
     lastAttemptAt: instant('last_attempt_at'),
-    /** When to attempt it next; during an attempt, when to conclude that its process died. Null: never again. */
+    /** When to attempt delivery next. During an attempt: when its process counts as dead. Null: no further attempt. */
     dueAt: instant('due_at'),
     responseStatus: integer('response_status'),
     error: text('error'),
@@ -44,7 +44,7 @@ export const webhookMessages = pgTable(
       table.at.desc().nullsFirst(),
       table.id.desc().nullsFirst(),
     ),
-    // Each account's next message, and how many of its messages wait.
+    // To find each account's next message, and to count its waiting messages.
     index('webhook_messages_due').on(table.accountId, table.dueAt).where(sql`due_at is not null`),
     index('webhook_messages_by_age').on(table.at),
   ],
