@@ -3,7 +3,7 @@
  *
  *     parley_ + public id (8 base62) + _ + secret (43 base62, 32 random bytes) + CRC-32 of all before it (6 base62)
  *
- * The checksum lets the service refuse typos without a query, and secret scanners avoid false positives.
+ * With the checksum, the service rejects typos without a query, and secret scanners avoid false positives.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -13,11 +13,11 @@ const PUBLIC_ID_LENGTH = 8;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 
-/** For secret scanners, too; `parseApiKey` verifies the checksum. */
+/** Also for secret scanners. `parseApiKey` verifies the checksum. */
 export const API_KEY_PATTERN = /parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}/;
 const wholeKey = new RegExp(`^${API_KEY_PATTERN.source}$`);
 
-/** `digest` is stored; the raw key is dropped. */
+/** Only `digest` is stored, never the raw key. */
 export type ParsedApiKey = { publicId: string; digest: Buffer };
 
 function base62(value: bigint, length: number): string {
@@ -36,7 +36,7 @@ const encodedRun = /[\w%]{65,}/g;
 
 const MOST_DECODINGS = 10;
 
-/** Undoes percent-encoding of ASCII, however often it was applied. Invalid sequences stay. */
+/** Decodes percent-encoding of ASCII, including repeated encoding. Leaves invalid sequences unchanged. */
 function fullyDecoded(text: string): string {
   let decoded = text;
   for (let round = 0; round < MOST_DECODINGS && decoded.includes('%'); round += 1) {
@@ -49,11 +49,11 @@ function fullyDecoded(text: string): string {
   return decoded;
 }
 
-/** Whether a text contains the format of a key, encoded or not. Ignores the checksum. */
+/** Whether a text contains a string in the format of a key, percent-encoded or not. Ignores the checksum. */
 export const holdsApiKey = (text: string): boolean =>
   API_KEY_PATTERN.test(text) || (text.includes('%') && API_KEY_PATTERN.test(fullyDecoded(text)));
 
-/** Replaces the format of a key, encoded or not, so that the text may be shown and logged. */
+/** Replaces strings in the format of a key, percent-encoded or not, so that the text is safe to show and log. */
 export function withoutApiKeys(text: string): string {
   const plain = text.replace(everyKey, '[API key]');
   if (!plain.includes('%')) return plain;
@@ -61,7 +61,7 @@ export function withoutApiKeys(text: string): string {
 }
 
 export function generateApiKey(): ParsedApiKey & { rawKey: string } {
-  // 62^8 is less than 2^48, so rejection sampling draws the public id uniformly.
+  // 62^8 is less than 2^48, so rejection sampling draws the public ID uniformly.
   let draw: number;
   do draw = randomBytes(6).readUIntBE(0, 6);
   while (draw >= 62 ** PUBLIC_ID_LENGTH);

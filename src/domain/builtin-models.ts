@@ -1,4 +1,4 @@
-/** The models of the built-in engines, which guides and examples name. */
+/** The models of the built-in engines. Guides and examples name them. */
 import type { Static } from '@sinclair/typebox';
 import type { Model } from '../../schemas/models.ts';
 

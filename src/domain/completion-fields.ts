@@ -1,4 +1,4 @@
-/** Which fields reach the engine: others may change its model or multiply answers. Contract section 7. */
+/** Decides which fields reach the engine. Others could change the model or multiply replies. Contract section 7. */
 import { ApiError } from '../errors.ts';
 
 const own = ['model', 'messages', 'n', 'stream', 'stream_options'];
@@ -20,24 +20,24 @@ const vllm = [
   ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs'],
 ];
 
-/** Fields that change the model, provider or price, or multiply answers. `CHAT_FIELDS` cannot allow them. */
+/** Fields that could change the model, provider, or price, or multiply replies. `CHAT_FIELDS` cannot allow them. */
 const never = [
   ...['models', 'provider', 'best_of', 'service_tier', 'fallbacks', 'route'],
   ...['api_base', 'api_key', 'base_url'],
 ];
 
-/** In UTF-16 units: twice the longest listed name, because variants of a letter can take two. */
+/** In UTF-16 units: twice the longest listed name, because variants of a letter can take two units. */
 const LONGEST_VARIANT = 128;
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-/** Of a body: each is folded. */
+/** The most fields of a body, because each is folded. */
 const MOST_FIELDS = 1000;
 const MOST_ADDED = 100;
 const HEADER_LENGTH = 500;
 
-/** Folds names that differ only by case. Upstreams that ignore case read `ſ` as an S and the Kelvin sign as a K. */
+/** Ignores case. Upstreams that do the same read `ſ` as an S and the Kelvin sign as a K. */
 const folded = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 
-/** Parses `CHAT_FIELDS`. Throws an Error whose message follows the variable's name. */
+/** Parses `CHAT_FIELDS`. Throws an Error whose message completes a sentence that begins with the variable's name. */
 export function parseChatFields(value: string | undefined): readonly string[] {
   const names = (value ?? '')
     .split(',')
@@ -62,21 +62,21 @@ export function parseChatFields(value: string | undefined): readonly string[] {
 
 const known: ReadonlySet<string> = new Set([...own, ...openai, ...vllm]);
 
-/** Whether a field reaches every upstream. */
+/** Whether Parley sends a field to every upstream. */
 export const isKnownField = (name: string): boolean => known.has(name);
 
 export class CompletionFields {
   readonly #names: ReadonlySet<string>;
-  /** By folded name. */
+  /** The known names by their folded form. */
   readonly #listed: ReadonlyMap<string, string>;
 
-  /** @param added - `CHAT_FIELDS` */
+  /** @param added - the names in `CHAT_FIELDS` */
   constructor(added: readonly string[]) {
     this.#names = new Set([...own, ...openai, ...vllm, ...added]);
     this.#listed = new Map([...this.#names].map((name) => [folded(name), name]));
   }
 
-  /** @throws ApiError `invalidRequest` if a field differs from a listed one only by case */
+  /** @throws ApiError `invalidRequest` if a field differs from a known one only in case */
   check(body: object): void {
     const names = Object.keys(body);
     if (names.length > MOST_FIELDS)
@@ -84,7 +84,7 @@ export class CompletionFields {
         message: `The body has more than ${MOST_FIELDS.toLocaleString('en')} fields. Send only those that the model needs.`,
       });
     for (const name of names) {
-      // Folding can make a name 18 times as long.
+      // Skip long names, because folding can make a name 18 times as long.
       if (name.length > LONGEST_VARIANT || this.#names.has(name)) continue;
       const listed = this.#listed.get(folded(name));
       if (listed === undefined) continue;
@@ -100,11 +100,11 @@ export class CompletionFields {
     return Object.fromEntries(Object.entries(body).filter(([name]) => this.#names.has(name))) as Body;
   }
 
-  /** `X-Parley-Ignored-Fields`: the other fields. */
+  /** The value of `X-Parley-Ignored-Fields`: all other fields. */
   ignored = (body: object): string => ignoredFields(body, this.#names);
 }
 
-/** The fields of a body that are not `known`, as many as fit into a header. */
+/** Lists the fields of a body that are not `known`, as many as fit into a header. */
 export function ignoredFields(body: object, known: ReadonlySet<string>): string {
   let value = '';
   for (const name of Object.keys(body)) {

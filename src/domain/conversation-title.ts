@@ -1,8 +1,8 @@
-/** The title of a conversation. The dashboard uses it, too. */
+/** The title of a conversation. The dashboard uses this module too. */
 
 const TITLE_CHARACTERS = 80;
 
-/** The title of a conversation that begins with this message. */
+/** Returns the title of a conversation that begins with this message. */
 export function titleOf(message: string): string {
   const line = message.replace(/\s+/g, ' ').trim();
   if (line === '') return 'Untitled';

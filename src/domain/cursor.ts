@@ -1,12 +1,12 @@
-/** Pagination cursors: opaque to clients, and not trusted, so every part is checked. */
+/** Pagination cursors. They are opaque to clients and untrusted, so every part is checked. */
 import { validate as isUuid } from 'uuid';
 import { ApiError } from '../errors.ts';
 
 type Part = 'instant' | 'uuid' | 'day' | 'flag';
 
 /**
- * Whether Postgres accepts the time. `Date` also reads February 30 (as March 2), and years that Postgres does not: 0,
- * negative ones, and those past 9999 (`+085008-04-04`).
+ * Whether Postgres accepts the time. `Date` also accepts February 30 (as March 2), and years that Postgres rejects: 0,
+ * negative years, and years after 9999 (`+085008-04-04`).
  */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
@@ -25,23 +25,23 @@ const checks: Record<Part, (text: string) => boolean> = {
   day: (text) => isInstant(`${text}T00:00:00.000Z`),
 };
 
-/** A page's last row, or how far the page looked. */
+/** Encodes the position of a page's last row, or of the last row that the page searched. */
 export const encodeCursor = (parts: readonly string[]): string =>
   Buffer.from(parts.join('|')).toString('base64url');
 
 const split = (cursor: string): string[] => Buffer.from(cursor, 'base64url').toString('utf8').split('|');
 
-/** How many parts a cursor has, if it is one. */
+/** The number of parts in a cursor, if it is one. */
 export const cursorParts = (cursor: string): number => split(cursor).length;
 
-/** Throws `invalidRequest` for a cursor of any other shape. */
+/** Decodes and checks a cursor. Throws ApiError `invalidRequest` if it does not have this shape. */
 export function decodeCursor<const T extends readonly Part[]>(
   cursor: string,
   shape: T,
 ): { [K in keyof T]: string } {
   const parts = split(cursor);
   if (
-    // Rejects bytes that no list encodes this way.
+    // Rejects encodings that `encodeCursor` does not produce.
     encodeCursor(parts) !== cursor ||
     parts.length !== shape.length ||
     !shape.every((part, index) => checks[part](parts[index] ?? ''))
@@ -55,7 +55,7 @@ export function decodeCursor<const T extends readonly Part[]>(
   return parts as { [K in keyof T]: string };
 }
 
-/** `rows` has one more than `limit`, to detect a next page. `positionOf` returns what `decodeCursor` will return. */
+/** `rows` has one row more than `limit` if there is a next page. `positionOf` returns the parts to encode. */
 export function pageOf<Row>(
   rows: readonly Row[],
   limit: number,

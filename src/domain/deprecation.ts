@@ -1,11 +1,11 @@
-/** Deprecation of an operation: RFC 9745 (`Deprecation`) and RFC 8594 (`Sunset`). Contract section 12. */
+/** Deprecation of an operation. RFC 9745 (`Deprecation`), RFC 8594 (`Sunset`), contract section 12. */
 
-/** Days as `2026-11-20`, each from 00:00 UTC. */
+/** Days have the form `2026-11-20` and begin at 00:00 UTC. */
 export type Deprecation = {
   since: string;
-  /** When it may be removed: at least six months after `since`, which is the default. */
+  /** The first day on which it may be removed. At least six months after `since`, which is the default. */
   sunset?: string;
-  /** A path that describes the alternative, such as `/docs/guides/versioning`. */
+  /** The path of a page that describes the alternative, such as `/docs/guides/versioning`. */
   link?: string;
 };
 
@@ -32,7 +32,7 @@ function monthsLater(instant: Date, months: number): Date {
 
 export type Announcement = Deprecation & { sunset: string };
 
-/** Throws if a day is invalid, or the sunset is too early. */
+/** Throws an Error if a day is invalid or the sunset is too early. */
 export function announcementOf(deprecation: Deprecation): Announcement {
   const { since, sunset } = deprecation;
   const earliest = monthsLater(instantOf(since), MONTHS);

@@ -1,22 +1,22 @@
 /**
- * What a client asks the engine to read: URLs, such as those of images and tool servers, and stored files. URLs must not
- * lead into the operator's network, which is decided without DNS. The files that a model server stores are the operator's.
- * Contract section 7.
+ * Checks the sources that a client asks the engine to read: URLs, such as those of images and tool servers, and stored
+ * files. URLs must not point into the operator's network. This is decided without DNS. Stored files on a model server
+ * are the operator's. Contract section 7.
  */
 import { SealedJson } from '../bodies/sealed.ts';
 import { ApiError } from '../errors.ts';
 import { parsedUrl } from './parsed-url.ts';
 import { hostOf, isPublicHost } from './public-hosts.ts';
 
-/** Members that hold a URL, in any case: `url`, `image_url`, `server_url`, `fileUri`. */
+/** Names of members that hold a URL, in any case: `url`, `image_url`, `server_url`, `fileUri`. */
 const URL_MEMBER = /ur[li]s?$/i;
 const URL_ENDING = 4;
-/** Other strings that an upstream may fetch: a known scheme, or any scheme followed by a slash. */
+/** Other strings that an upstream may fetch. They begin with a known scheme, or with any scheme and a slash. */
 const LOOKS_LIKE_URL = /^[\s\p{Cc}]*((https?|ftp|file|wss?|gopher|s3|gs):|[a-z][a-z0-9+.-]*:[\\/])/iu;
-/** Parsers treat these characters differently, and may find another host. */
+/** Parsers disagree about these characters, and may see another host. */
 const AMBIGUOUS = /[\\\s\p{Cc}]/u;
 
-/** Members that hold text, or what the model said. They are not fetched. */
+/** Members that hold text or the model's output. Upstreams do not fetch it. */
 const texts = new Set([
   'text',
   'thinking',
@@ -29,9 +29,9 @@ const texts = new Set([
   'filename',
 ]);
 const LONGEST_TEXT_MEMBER = 20;
-/** Tool definitions, in which URLs name schemas. */
+/** Tool definitions, in which URLs only name schemas. */
 const definitions = new Set(['function', 'custom']);
-/** The same members in the Responses and Messages APIs. */
+/** Text members of the Responses and Messages APIs. */
 const saidTexts = new Set([
   ...texts,
   ...['signature', 'encrypted_content', 'summary', 'citations', 'logprobs', 'arguments', 'input'],
@@ -40,24 +40,24 @@ const saidTexts = new Set([
 /** Members that hold text if they are strings. `data` is base64, or the text of a document. */
 const saidStrings = new Set([
   ...['content', 'output', 'title', 'context', 'description', 'data'],
-  // Where a result of a search is from.
+  // The origin of a search result.
   'source',
 ]);
 const none: ReadonlySet<string> = new Set();
 
-// Names of megabytes are not read as a whole.
+// A name can be megabytes long, so it is not scanned as a whole.
 const isOneOf = (names: ReadonlySet<string>, name: string) =>
   name.length <= LONGEST_TEXT_MEMBER && names.has(name.toLowerCase());
 const isUrlMember = (name: string) => URL_MEMBER.test(name.slice(-URL_ENDING));
-/** Members that name stored files: `file_id`, `file_ids`, `fileId`. */
+/** Names of members that refer to stored files: `file_id`, `file_ids`, `fileId`. */
 const isFileMember = (name: string) => name.length <= LONGEST_TEXT_MEMBER && /^file_?ids?$/i.test(name);
 
 const MOST_QUOTED = 100;
-/** Longer URLs are rejected: parsing megabytes would block the event loop. */
+/** Longer URLs are rejected, because parsing megabytes would block the event loop. */
 const MAX_URL = 8192;
 const BEGINNING = 1000;
 
-/** Parses `IMAGE_HOSTS`. Throws an Error whose message follows the variable's name. */
+/** Parses `IMAGE_HOSTS`. Throws an Error whose message completes a sentence that begins with the variable's name. */
 export function parseImageHosts(value: string | undefined): ReadonlySet<string> {
   const entries = (value ?? '')
     .split(',')
@@ -78,7 +78,7 @@ export function parseImageHosts(value: string | undefined): ReadonlySet<string> 
 
 const STORED_FILE = 'names a stored file, which only the operator can use; send the file as data';
 
-/** What is wrong with a URL; undefined if it may be fetched. */
+/** Describes why a URL must not be fetched; undefined if it may be fetched. */
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
   if (/^data:/i.test(text)) return undefined;
   if (text.length > MAX_URL) return `must be a \`data:\` URL, or a URL of at most ${MAX_URL} characters`;
@@ -97,7 +97,7 @@ type Visit = {
   allowed: ReadonlySet<string>;
   isMember: boolean;
   skipped: ReadonlySet<string>;
-  /** Members that are skipped if they are strings. */
+  /** Members to skip if they are strings. */
   skippedStrings?: ReadonlySet<string>;
 };
 
@@ -116,7 +116,7 @@ function visit(value: unknown, at: Visit): void {
     throw refused(path, fault);
   }
   if (typeof value !== 'object' || value === null) return;
-  // It cannot be inspected, so it could hide a URL.
+  // The value cannot be inspected, so it could hide a URL.
   if (value instanceof SealedJson)
     throw new ApiError('invalidRequest', {
       message: 'A field or message in the body has too many values. Send fewer.',
@@ -141,7 +141,7 @@ function visitMember(name: string, member: unknown, at: Visit): void {
 
 type Body = { messages: readonly object[] } & Record<string, unknown>;
 
-/** Checks all URLs and names of files outside of texts and schemas. Throws `invalidRequest` for the first that is refused. */
+/** Checks all URLs and file names outside texts and schemas. Throws `invalidRequest` for the first forbidden one. */
 export function checkNamedSources(body: Body, allowed: ReadonlySet<string>): void {
   for (const [index, message] of body.messages.entries()) {
     for (const [name, value] of Object.entries(message)) {
@@ -156,10 +156,10 @@ export function checkNamedSources(body: Body, allowed: ReadonlySet<string>): voi
   visit(body.tools, { path: 'tools', allowed, isMember: false, skipped: definitions });
 }
 
-/** Members of requests in the Responses and Messages APIs that can name sources. */
+/** Members of requests in the Responses and Messages APIs that can refer to sources. */
 const saidMembers = ['system', 'messages', 'input', 'tools'];
 
-/** Checks the same of a request in one of these APIs, as an upstream of that API gets it. Throws as above. */
+/** The same check for a request in one of these APIs, as its upstream receives it. Throws the same errors. */
 export function checkSaidSources(
   body: Readonly<Record<string, unknown>>,
   allowed: ReadonlySet<string>,

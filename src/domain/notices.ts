@@ -1,23 +1,23 @@
-/** What accounts are told by webhook. Contract section 17. */
+/** Messages that accounts receive by webhook. Contract section 17. */
 import type { WebhookEventType } from '../../schemas/webhooks.ts';
 import { ceilingsOf, type Plan, type PlanCatalogue, tokensCeilingOf } from './plans.ts';
 
-/** A message without its ID and time. `data` never contains a secret. */
+/** A webhook message without its ID and time. `data` never contains a secret. */
 export type Notice = {
   type: WebhookEventType;
   data: Readonly<Record<string, unknown>>;
-  /** An account gets only one notice with this name. */
+  /** If set, the account gets at most one notice with this name. */
   once?: string;
 };
 
-/** Percentages of a daily limit. */
+/** Percentages of a daily limit that cause a notice. */
 export const thresholds = [80, 100] as const;
 
 export type ReachedThreshold = {
   accountId: string;
   meter: string;
   threshold: number;
-  /** UTC, such as `2026-11-20`. */
+  /** The UTC day, such as `2026-11-20`. */
   day: string;
   used: number;
   limit: number;
@@ -34,7 +34,7 @@ export const keyCreated = (key: { id: string; name: string }): Notice => ({
   data: { key_id: key.id, name: key.name },
 });
 
-/** What a report of a leaked key ended: the key, only a replaced secret, or nothing, as the key is public by design. */
+/** What a leak report ended: the key, only a replaced secret, or nothing, because the key is public by design. */
 export type LeakAction = 'key_revoked' | 'old_secret_revoked' | 'none';
 
 export const keyReportedLeaked = (key: { id: string; name: string }, action: LeakAction): Notice => ({
@@ -49,7 +49,7 @@ export const signedInFromNewDevice = (from: { address: string; userAgent: string
 
 export const testNotice: Notice = { type: 'webhook.test', data: {} };
 
-/** The limits that a plan sets, as rows. Unlimited meters, and those that it leaves out, have none. */
+/** The limits of a plan, one row per meter. Omits unlimited meters and those that the plan does not include. */
 const limitsOf = (plan: Plan) =>
   Object.entries({ ...ceilingsOf(plan), tokens: tokensCeilingOf(plan) }).flatMap(([meter, limit]) =>
     limit === null || limit === 0 ? [] : [{ plan: plan.id, meter, limit }],

@@ -1,4 +1,4 @@
-/** Operators: the accounts that `OPERATORS` names. Contract section 17. */
+/** Operators: the accounts listed in `OPERATORS`. Contract section 17. */
 import { validate as isUuid } from 'uuid';
 
 type Operators = { operators: ReadonlySet<string> };
@@ -6,9 +6,9 @@ type Operators = { operators: ReadonlySet<string> };
 const ADDRESS = /^[^@\s]+@[^@\s]+$/;
 
 /**
- * Reads a list of email addresses and account IDs, separated by commas.
+ * Parses a comma-separated list of email addresses and account IDs.
  *
- * @throws Error for anything else
+ * @throws Error if an entry is neither
  */
 export function parseOperators(value = ''): ReadonlySet<string> {
   const names = value
@@ -21,7 +21,7 @@ export function parseOperators(value = ''): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** Nobody may take such an address without the operator's help: it is not verified. */
+/** Whether an account needs the operator's help to use this address. Anyone could claim it: it is not verified. */
 export const isReservedAddress = (email: string, { operators }: Operators): boolean =>
   operators.has(email.toLowerCase());
 

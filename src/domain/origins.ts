@@ -1,8 +1,8 @@
-/** Allowed origins of a key: https origins, normalized to what browsers send. Contract section 4. */
+/** Allowed origins of a key: https origins, normalized to the form that browsers send. Contract section 4. */
 
 import { parsedUrl } from './parsed-url.ts';
 
-/** Not an https origin. The message quotes the entry and says what to send instead. */
+/** The entry is not an https origin. The message quotes it and says what to send instead. */
 export class OriginError extends Error {
   override readonly name = 'OriginError';
   readonly reason: OriginFault;
@@ -15,13 +15,13 @@ export class OriginError extends Error {
 
 const example = 'such as https://app.example.com or https://app.example.com:8443';
 
-/** The URL parser drops a dot at the end of an IPv4 address. */
+/** Excludes a trailing dot, because the URL parser drops it from an IPv4 address. */
 const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+(?<!\.))(:\d{1,5})?$/i;
 
-/** The URL parser drops control characters, and maps lookalikes to the asterisk. */
+/** The URL parser drops control characters, and maps lookalike characters to the asterisk. */
 const hasForbidden = (entry: string, hostname: string) => /\p{Cc}/u.test(entry) || hostname.includes('*');
 
-/** Browsers treat a host with a trailing dot as another host; other empty labels are invalid. */
+/** Browsers treat a host with a trailing dot as a different host. Other empty labels are invalid. */
 const hasEmptyLabel = (hostname: string) => hostname.split('.').includes('');
 
 const devProxy =
@@ -29,7 +29,7 @@ const devProxy =
   '`server.proxy` forwards `/api/v1` to this service, adds the `Authorization` header, and removes `Origin`. ' +
   'For the full setup, see /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key';
 
-/** What follows the quoted entry, by the `reason` of the API's error. */
+/** The text after the quoted entry, by the `reason` of the API's error. */
 const messages = {
   origin_localhost: `is not an https origin. ${devProxy}.`,
   origin_http: 'is not an https origin. Use https.',
@@ -72,7 +72,7 @@ export const normaliseOrigins = (entries: readonly string[]): string[] => [
   ...new Set(entries.map(normaliseOrigin)),
 ];
 
-/** Whether an `Origin` header could match a stored, normalized entry. Browsers send no other spelling. */
+/** Whether an `Origin` header could match a normalized entry. Browsers send no other spelling. */
 export function isListable(origin: string): boolean {
   try {
     return normaliseOrigin(origin) === origin;

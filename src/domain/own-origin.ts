@@ -1,15 +1,15 @@
-/** Which browser origins belong to the service: contract sections 4, 9 and 13 (`PUBLIC_URL`). */
+/** Decides which browser origins belong to the service. Contract sections 4, 9, and 13 (`PUBLIC_URL`). */
 
 export type OwnAddress = Readonly<{
   publicUrl: string;
-  /** If not, the service is for this machine only, by any loopback name. */
+  /** If false, the service is only for this machine, under any loopback name. */
   publicUrlIsSet: boolean;
   port: number;
 }>;
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Browsers omit the default port. */
+/** Browsers omit the default port from an origin. */
 const httpOrigin = (host: string, port: number) =>
   port === 80 ? `http://${host}` : `http://${host}:${port}`;
 

@@ -1,4 +1,4 @@
-/** Refuses passwords that attackers guess first. Contract section 9, NIST SP 800-63B. */
+/** Rejects passwords that attackers guess first. Contract section 9, NIST SP 800-63B. */
 import { ApiError } from '../errors.ts';
 
 let list: Promise<ReadonlySet<string>> | undefined;
@@ -14,7 +14,7 @@ export function commonPasswords(): Promise<ReadonlySet<string>> {
 /** Shorter parts of an address occur in too many words. */
 const PART_LENGTH = 3;
 
-/** Parts of an email address, longest first: `ada.lovelace@example.com` has lovelace, example, ada and com. */
+/** The parts of an email address, longest first. `ada.lovelace@example.com` has lovelace, example, ada, and com. */
 const partsOf = (email: string): string[] =>
   email
     .toLowerCase()
@@ -22,7 +22,7 @@ const partsOf = (email: string): string[] =>
     .filter(({ length }) => length >= PART_LENGTH)
     .sort((one, other) => other.length - one.length);
 
-/** Whether little is left without parts of the email address: under four letters or digits, or a year or a date. */
+/** Whether the email address makes up most of the password. The rest has under four letters or digits, or is a date. */
 function isMadeOf(password: string, email: string): boolean {
   let rest = password;
   for (const part of partsOf(email)) rest = rest.replaceAll(part, '');
@@ -31,14 +31,14 @@ function isMadeOf(password: string, email: string): boolean {
   return remaining.length < 4 || (remaining.length <= 8 && !/\p{L}/u.test(remaining));
 }
 
-/** Refuses a password that is easy to guess; the schemas check its length. Throws `invalidRequest` with the reason. */
+/** Rejects a password that is easy to guess; the schemas check its length. Throws `invalidRequest` with the reason. */
 export async function assertAcceptable(password: string, email: string, param: string): Promise<void> {
   const fault = await faultOf(password.normalize('NFKC').toLowerCase(), email);
   if (fault !== undefined) throw refusal(fault, param);
 }
 
 const advice = 'Choose a different one, for example four random words.';
-/** By the `reason` of the error. */
+/** Messages by the `reason` of the error. */
 const messages = {
   password_blank: `This password is blank. ${advice}`,
   password_repeated: `This password repeats a single character. ${advice}`,

@@ -20,25 +20,25 @@ export type PlanCatalogue = Readonly<{
   of(account: { plan: string }): Plan;
 }>;
 
-/** Price of a year in cents: 17 % less than twelve months, rounded. */
+/** The yearly price in cents: twelve months minus 17 %, rounded. */
 export const yearlyPriceCents = (monthlyPriceCents: number): number =>
   Math.round((12 * monthlyPriceCents * 83) / 100);
 
-/** Whether accounts on the plan can use a meter at all. A plan can leave out meters. */
+/** Whether the plan includes a meter. Accounts cannot use other meters. */
 export const includes = (plan: Plan, meter: Meter): boolean => plan.limits[meter] !== undefined;
 
-/** Null if unlimited, 0 if the plan does not include the meter. */
+/** The daily limit of a meter. Null if unlimited, 0 if the plan does not include the meter. */
 export const ceilingOf = (plan: Plan, meter: Meter): number | null =>
   includes(plan, meter) ? (plan.limits[meter] ?? null) : 0;
 
-/** Of the tokens of a day; null if unlimited. */
+/** The daily limit of tokens; null if unlimited. */
 export const tokensCeilingOf = (plan: Plan): number | null => plan.limits.tokens ?? null;
 
-/** Whether any plan has a ceiling of tokens. */
+/** Whether any plan limits tokens. */
 export const limitsTokens = ({ plans }: Pick<PlanCatalogue, 'plans'>): boolean =>
   plans.some((plan) => tokensCeilingOf(plan) !== null);
 
-/** The ceiling of every meter. */
+/** The daily limit of every meter. */
 export const ceilingsOf = (plan: Plan): Record<Meter, number | null> =>
   Object.fromEntries(meters.map((meter) => [meter, ceilingOf(plan, meter)])) as Record<Meter, number | null>;
 
@@ -83,7 +83,7 @@ export const defaultPlans: PlanCatalogue = catalogue([
   builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 500_000, 300),
 ]);
 
-/** Loads a file in the shape of `GET /plans`; a yearly price is optional. Throws an Error that says what is wrong. */
+/** Loads a file in the shape of `GET /plans`; a yearly price is optional. Throws an Error that describes the fault. */
 export function loadPlans(file: string): PlanCatalogue {
   const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
   const fault = checkerOf(PlansFile)(content);

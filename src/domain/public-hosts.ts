@@ -1,12 +1,12 @@
-/** Which hosts lead out of the operator's network, as far as names and addresses show. Contract sections 7 and 17. */
+/** Decides from names and addresses which hosts are outside the operator's network. Contract sections 7 and 17. */
 import ipaddr from 'ipaddr.js';
 
 const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|home\.arpa)$/;
 
-/** As the URL parser normalizes it: dotted IPv4, IPv6 in brackets, names in lowercase ASCII. */
+/** The host as the URL parser normalizes it: dotted IPv4, IPv6 in brackets, names in lowercase ASCII. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/\.$/, '');
 
-/** What is assigned of IPv6. */
+/** The assigned part of the IPv6 address space. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** `address` is IPv4, or IPv6 without brackets. Mapped and translated addresses do not count as public. */
@@ -16,7 +16,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(GLOBAL_UNICAST));
 }
 
-/** Decided without DNS: a public name may still resolve to a private address. */
+/** Decides without DNS. A public name may still resolve to a private address. */
 export function isPublicHost(host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   if (ipaddr.isValid(address)) return isPublicAddress(address);

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** Without easily confused characters. 20 of them hold 99 random bits. */
+/** Omits easily confused characters. 20 of these characters have 99 bits of entropy. */
 const ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
 
 /** A random password that is easy to read aloud. */

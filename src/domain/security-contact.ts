@@ -1,7 +1,7 @@
 const EMAIL = /^[^\s@<>"(),:;\\[\]]+@[^\s@<>"(),:;\\[\]]+\.[^\s@<>"(),:;\\[\]]+$/;
 const TELEPHONE = /^\+[0-9][0-9 ().-]{5,25}$/;
 
-/** An email address, a phone number that starts with `+`, or a `mailto:`, `https:` or `tel:` URI; else undefined. */
+/** An email address, a phone number with `+`, or a `mailto:`, `https:`, or `tel:` URI; otherwise undefined. */
 export function contactUri(contact: string): string | undefined {
   if (EMAIL.test(contact)) return `mailto:${encodeURIComponent(contact).replace('%40', '@')}`;
   if (TELEPHONE.test(contact)) return `tel:+${contact.replace(/\D/g, '')}`;
@@ -12,10 +12,10 @@ export function contactUri(contact: string): string | undefined {
 }
 
 const DAY_MS = 86_400_000;
-/** Under a year, as the RFC recommends, so that copies are refreshed. */
+/** Less than a year, as the RFC recommends, so that copies are refreshed. */
 const VALID_DAYS = 180;
 
-/** `/.well-known/security.txt`, RFC 9116. An origin without https has no canonical address. */
+/** The text of `/.well-known/security.txt`, RFC 9116. An origin without https has no canonical address. */
 export function securityText(contact: string, publicUrl: string, now = Date.now()): string {
   const expires = new Date((Math.floor(now / DAY_MS) + VALID_DAYS) * DAY_MS);
   return [

@@ -1,6 +1,6 @@
-/** A client's wish to end the work of a request. Contract section 16. */
+/** The abort reason of work that a client stopped. Contract section 16. */
 export class Stop extends Error {
-  /** Whether the engine's work was cut short. False if it had ended by itself. */
+  /** Whether this interrupted the engine. False if the engine had already finished. */
   isEffective = false;
 
   constructor() {
@@ -9,5 +9,5 @@ export class Stop extends Error {
   }
 }
 
-/** Whether work under this signal was stopped, in time to make a difference. */
+/** Whether a client stopped the work under this signal before the engine finished. */
 export const wasStopped = ({ reason }: AbortSignal): boolean => reason instanceof Stop && reason.isEffective;
