@@ -1,9 +1,9 @@
-/** Decides what a key may do. Contract section 3. */
+/** Decides what an API key may do. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError } from '../errors.ts';
 import type { StoredSecret } from '../store/keys.ts';
 
-/** A key whose secret is right, even if it may no longer be used. */
+/** A key whose secret is correct. The key may be revoked or expired. */
 export type IdentifiedKey = Pick<
   StoredSecret,
   'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins' | 'isSuspended'
@@ -13,7 +13,7 @@ export type IdentifiedKey = Pick<
   isExpired: boolean;
 };
 
-/** The key itself is active, and works again once the operator resumes the account. */
+/** The error for an active key that works again once the operator resumes its account. */
 export const keyOfSuspendedAccount = (): ApiError =>
   new ApiError('apiKeyRevoked', {
     message:
@@ -35,13 +35,13 @@ export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiE
     neededScope: needed,
   });
 
-/** Without `scope`, any key will do. Throws `insufficientScope`. */
+/** Without `scope`, any key passes. Throws ApiError `insufficientScope`. */
 export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined): void {
   if (scope === undefined || scopes.includes(scope)) return;
   throw insufficientScope(scopes, scope);
 }
 
-/** Keys with allowed origins are public: every visitor of the pages can copy them, so they may not list anything. */
+/** Rejects keys with allowed origins. They are public: every visitor of a page can copy them and would see the list. */
 export function assertMayList({ allowedOrigins }: IdentifiedKey): void {
   if (allowedOrigins.length > 0) throw new ApiError('listingNotAllowed');
 }

@@ -1,12 +1,12 @@
-/** Verified keys. A change between a lookup and `keep` makes the result too old to cache. Contract section 3. */
+/** Caches verified keys. Does not keep a result if keys changed after its lookup began. Contract section 3. */
 import type { StoredSecret } from '../store/keys.ts';
 
-/** Beyond this, the least recently used one is evicted. */
+/** Beyond this, the cache evicts the least recently used key. */
 const ENTRIES_AT_MOST = 10_000;
 
 export class KeyCache {
   readonly #capacity: number;
-  /** By public id, in the order of use. */
+  /** By public ID, least recently used first. */
   readonly #secrets = new Map<string, StoredSecret>();
   readonly #ofAccount = new Map<string, Set<string>>();
   #generation = 0;
@@ -19,7 +19,7 @@ export class KeyCache {
     return this.#secrets.size;
   }
 
-  /** Read it before the lookup, for `keep`. */
+  /** Read this before the lookup, and pass it to `keep`. */
   get generation(): number {
     return this.#generation;
   }
@@ -32,7 +32,7 @@ export class KeyCache {
     return secret;
   }
 
-  /** Caches a secret, unless anything changed since `generation` was read before its lookup. */
+  /** Caches a secret, unless a key has changed since `generation` was read before the lookup. */
   keep(generation: number, publicId: string, secret: StoredSecret): void {
     if (generation !== this.#generation) return;
     this.#drop(publicId);

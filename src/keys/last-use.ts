@@ -1,11 +1,11 @@
-/** Notes key uses, and writes them once a second, off the request path. Contract section 2, `last_used_at`. */
+/** Records key uses and writes them once a second, off the request path. Contract section 2, `last_used_at`. */
 import { FlushTimer } from '../concurrency/flush-timer.ts';
 import type { Db } from '../database/client.ts';
 import { type KeyId, recordKeyUses } from '../store/keys.ts';
 
-/** A key is noted once per window. `last_used_at` lags by that, a flush, and what another process recorded. */
+/** A key is recorded once per window. `last_used_at` lags by that, a flush, and what another process recorded. */
 const WINDOW_MS = 30_000;
-/** Per window; the uses of more keys are not recorded. */
+/** The limit per window. Uses of further keys are not recorded. */
 const KEYS_AT_MOST = 50_000;
 const ROWS_AT_MOST = 5000;
 

@@ -1,4 +1,6 @@
-/** Looks up API keys: in memory while every key change is heard, else in the database. Contract section 3, decision 0011. */
+/**
+ * Looks up API keys, in the cache if it hears of all changes, or in the database. Contract section 3, decision 0011.
+ */
 import type { Database } from '../database/client.ts';
 import { parseApiKey, sameDigest } from '../domain/api-key.ts';
 import { KeyChanges } from '../store/key-changes.ts';
@@ -30,7 +32,7 @@ export class KeyLookup {
   readonly #cache = new KeyCache();
   readonly #metrics: Metrics;
 
-  /** @param directUrl - Postgres only: bypasses transaction poolers, to listen */
+  /** @param directUrl - Postgres only: bypasses transaction poolers, which LISTEN requires */
   constructor(database: Database, directUrl: string | undefined, log: Log, metrics = new Metrics()) {
     this.#metrics = metrics;
     this.#database = database;
@@ -51,7 +53,7 @@ export class KeyLookup {
     await this.#uses.stop();
   }
 
-  /** Returns undefined for an unknown key. Throws `invalidApiKey` without a query if it is malformed. */
+  /** Returns undefined for an unknown key. Throws `invalidApiKey`, without a query, for a malformed one. */
   async identify(rawKey: string): Promise<IdentifiedKey | undefined> {
     const parsed = parseApiKey(rawKey);
     if (parsed === null) throw invalidApiKey();
@@ -69,7 +71,7 @@ export class KeyLookup {
     const isKnown = found !== undefined && sameDigest(found.secret.digest, digest);
     this.#metrics.keyLookups.inc({ result: isKnown ? 'read' : 'unknown' });
     if (!isKnown) return undefined;
-    // A secret that the cache may not serve would only take up memory.
+    // While the cache may not be used, a secret in it would only take up memory.
     if (this.#changes.now() !== undefined) this.#cache.keep(generation, publicId, found.secret);
     return judged(found.secret, found.readAt);
   }
