@@ -1,4 +1,4 @@
-/** Client addresses, for the account to read and for limits by address. Contract sections 1 and 5. */
+/** Client addresses, for the audit trail and for limits by address. Contract sections 1 and 5. */
 import { BlockList, isIPv6 } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
@@ -12,10 +12,10 @@ function withoutPort(text: string): string {
   return ipv6 ?? ipv4 ?? text;
 }
 
-/** Providers assign customers at least a /64, so counting single IPv6 addresses would have no effect. */
+/** Providers assign customers at least a /64, so limits per IPv6 address would have no effect. */
 const IPV6_PREFIX = 64;
 
-/** The part of an address that a limit counts by: a whole IPv4 address, also if mapped into IPv6, or an IPv6 /64. */
+/** The part of an address that limits count by: an IPv4 address, even if mapped into IPv6, or an IPv6 /64. */
 export function addressKey(address: string): string {
   const bare = withoutPort(address);
   const withoutZone = bare.split('%', 1)[0] ?? bare;
@@ -24,8 +24,8 @@ export function addressKey(address: string): string {
 }
 
 /**
- * The trusted proxies in Fastify's form. Fastify 5.12 reads a number of hops as "none", so pass a function. Fastify
- * calls it with hop 0 for the socket's address, 1 for the last header entry, and so on.
+ * The trusted proxies in Fastify's format. Fastify 5.12 reads a number of hops as "none", so this returns a function.
+ * Fastify calls it with hop 0 for the socket's address, 1 for the last header entry, and so on.
  */
 export function trustedProxies(trusted: number | readonly string[]) {
   if (typeof trusted !== 'number') return [...trusted];
@@ -41,11 +41,11 @@ export function isLoopback(address: string): boolean {
   return loopback.check(bare, isIPv6(bare) ? 'ipv6' : 'ipv4');
 }
 
-/** A trusted proxy may send more than an address. */
+/** A trusted proxy may send more than an address, so the text is truncated. */
 const ADDRESS_LENGTH = 64;
 const USER_AGENT_LENGTH = 300;
 
-/** The source of a request for sessions and the audit trail, without keys that a header may contain. */
+/** The source of a request, for sessions and the audit trail. Removes API keys that a header may contain. */
 export const sourceOf = (request: FastifyRequest): { address: string; userAgent: string } => ({
   address: withoutApiKeys(withoutPort(request.ip)).slice(0, ADDRESS_LENGTH),
   userAgent: withoutApiKeys(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),

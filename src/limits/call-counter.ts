@@ -7,11 +7,11 @@ export type CallCeilings = {
 
 export type FullLimit = keyof CallCeilings;
 
-/** Calls in progress per account, and streams among them. */
+/** Counts calls in progress per account, and streams among them. */
 export class CallCounter {
   readonly #taken = new Map<string, CallCeilings>();
 
-  /** Returns the ceiling that was reached, or undefined if the call counts now. */
+  /** Counts a call. Returns the limit that was reached, or undefined if the call is now counted. */
   take(accountId: string, isStream: boolean, ceilings: CallCeilings): FullLimit | undefined {
     const { calls, streams } = this.#taken.get(accountId) ?? { calls: 0, streams: 0 };
     if (isStream && streams >= ceilings.streams) return 'streams';
@@ -20,14 +20,14 @@ export class CallCounter {
     return undefined;
   }
 
-  /** Call it once for each call that counts. */
+  /** Call this once for each counted call. */
   release(accountId: string, isStream: boolean): void {
     const { calls, streams } = this.#taken.get(accountId) ?? { calls: 1, streams: 1 };
     if (calls > 1) this.#taken.set(accountId, { calls: calls - 1, streams: streams - (isStream ? 1 : 0) });
     else this.#taken.delete(accountId);
   }
 
-  /** Of all accounts. */
+  /** Calls in progress of all accounts. */
   get total(): number {
     return [...this.#taken.values()].reduce((sum, { calls }) => sum + calls, 0);
   }

@@ -3,9 +3,9 @@ import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
 import { type CallCeilings, CallCounter, type FullLimit } from './call-counter.ts';
 
-/** The same count across several processes. */
+/** A count of calls that several processes share. */
 export type SharedCalls = {
-  /** @returns the ceiling that was reached, or undefined if the call counts or the count is unavailable */
+  /** @returns the limit that was reached, or undefined if the call is now counted or the count is unavailable */
   take(
     accountId: string,
     id: string,
@@ -30,7 +30,7 @@ function refusal(limit: FullLimit, ceiling: number): ApiError {
   });
 }
 
-/** The calls of this process and, through each of `shared`, of other processes. */
+/** Counts the calls of this process and, through each of `shared`, of other processes. */
 export class Calls {
   readonly #ceilings: CallCeilings;
   readonly #shared: readonly SharedCalls[];
@@ -41,7 +41,7 @@ export class Calls {
     this.#shared = shared;
   }
 
-  /** Takes a slot, which must always be released. Throws ApiError `tooManyStreams` or `tooManyCalls`. */
+  /** Takes a slot, which the caller must always release. Throws ApiError `tooManyStreams` or `tooManyCalls`. */
   async take(accountId: string, isStream: boolean): Promise<Slot> {
     const full = this.#own.take(accountId, isStream, this.#ceilings);
     if (full !== undefined) throw refusal(full, this.#ceilings[full]);

@@ -7,7 +7,7 @@ const inSeconds = (count: number) => `${count} ${count === 1 ? 'second' : 'secon
 
 const inWords = (seconds: number) => windowNames[seconds] ?? inSeconds(seconds);
 
-/** The error for a request over its rate limit. `what` was counted, such as `requests`. Contract section 5. */
+/** The error for exceeding a rate limit. `what` names the counted items, such as `requests`. Contract section 5. */
 export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
   return new ApiError('rateLimitExceeded', {

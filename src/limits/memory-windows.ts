@@ -1,13 +1,13 @@
-/** Fixed windows, counted in the memory of this process. Contract section 5. */
+/** Fixed rate-limit windows in the memory of this process. Contract section 5. */
 
-/** The count of a window, and the milliseconds until it ends. */
+/** The count in a window, and the milliseconds until the window ends. */
 export type WindowCount = { current: number; ttl: number };
 
 /** A store of windows. Keys begin with the limit's name and a colon. */
 export interface Windows {
-  /** Counts one, and opens a window if none is open. */
+  /** Adds one to a window. Opens a window if none is open. */
   take(key: string, windowMs: number): Promise<WindowCount>;
-  /** Uncounts one if the window is still open. */
+  /** Subtracts one if the window is still open. */
   takeBack(key: string): Promise<void>;
   /** Returns zeros if no window is open. */
   read(key: string): Promise<WindowCount>;
@@ -15,16 +15,16 @@ export interface Windows {
 
 type Window = { count: number; endsAt: number };
 
-/** Per limit, so that a flood of addresses evicts addresses but never accounts. */
+/** The limit per rate limit, so that a flood of addresses evicts addresses but never accounts. */
 const MOST_WINDOWS = 100_000;
 const FORGOTTEN_AT_ONCE = 10_000;
 const SWEEP_MS = 1000;
 
-/** The windows of one limit. They have equal lengths, so they end in insertion order. */
+/** The windows of one rate limit. All have the same length, so they end in insertion order. */
 class LimitWindows extends Map<string, Window> {
   #sweepAt = 0;
 
-  /** Evicts entries, but not on every call: iterating a map whose first entries were deleted starts slowly. */
+  /** Evicts entries, but not on every call. Iteration is slow to start after a map's first entries were deleted. */
   makeRoom(now: number): void {
     if (now < this.#sweepAt && this.size < MOST_WINDOWS) return;
     this.#sweepAt = now + SWEEP_MS;

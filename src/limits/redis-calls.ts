@@ -1,12 +1,12 @@
 /**
- * Counts calls across replicas in Redis. A process renews the lease of each call, so a crash frees its slots. While
- * Redis is unavailable, each process counts alone. Contract section 7.
+ * Counts calls across replicas in Redis. A process renews the lease of each call, so its slots become free after a
+ * crash. While Redis is unavailable, each process counts only its own calls. Contract section 7.
  */
 import type { CallCeilings, FullLimit } from './call-counter.ts';
 import type { SharedCalls } from './calls.ts';
 import type { RedisLink } from './redis-link.ts';
 
-/** How long a call counts without renewal, and so how soon a crash frees its slots. */
+/** How long a call counts without a renewal, and therefore how long slots stay taken after a crash. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
@@ -14,7 +14,7 @@ const clock = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** KEYS: calls, streams. ARGV: id, lease, call ceiling, stream ceiling or -1 for a plain call. */
+/** KEYS: calls, streams. ARGV: ID, lease, call limit, stream limit or -1 for a plain call. */
 const takeScript = `${clock}
   local ends = now + tonumber(ARGV[2])
   local streams = tonumber(ARGV[4])
@@ -30,7 +30,7 @@ const takeScript = `${clock}
   end
   return 'taken'`;
 
-/** KEYS: calls, streams. ARGV: lease, then for each call its id and whether it is a stream. */
+/** KEYS: calls, streams. ARGV: lease, then for each call its ID and whether it is a stream. */
 const renewScript = `${clock}
   local ends = now + tonumber(ARGV[1])
   for at = 2, #ARGV, 2 do
@@ -46,11 +46,11 @@ const releaseScript = `
   redis.call('ZREM', KEYS[2], ARGV[1])
   return 'released'`;
 
-/** The braces keep both in one slot of a Redis cluster. */
+/** The braces keep both keys in one hash slot of a Redis cluster. */
 const keysOf = (accountId: string) => [`parley:calls:{${accountId}}`, `parley:streams:{${accountId}}`];
 
 export class RedisCalls implements SharedCalls {
-  /** By account: each call's id, and whether it is a stream. */
+  /** For each account: the IDs of its calls, and whether each is a stream. */
   readonly #open = new Map<string, Map<string, boolean>>();
   readonly #take;
   readonly #renew;

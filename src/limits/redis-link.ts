@@ -1,16 +1,16 @@
 /**
- * The Redis connection for shared limits. If Redis fails or hangs, callers get no answer and count alone until it
- * recovers. Contract section 5.
+ * The Redis connection for shared limits. If Redis fails or hangs, commands return undefined. Callers then count alone
+ * until Redis recovers. Contract section 5.
  */
 import type { FastifyBaseLogger } from 'fastify';
 import { Redis } from 'ioredis';
 
-/** Longest wait of a request for Redis. */
+/** The longest time that a request waits for Redis. */
 const ANSWER_MS = 100;
 const RETRY_MS = 1000;
 /** A connection silent for this long is replaced. */
 const SILENCE_MS = 5000;
-/** How long startup waits for Redis, so that it counts the first requests. */
+/** How long startup waits for Redis, so that the first requests are counted there. */
 const CONNECT_MS = 1000;
 const PROBE_KEY = 'parley:limit:probe';
 
@@ -19,7 +19,7 @@ type Command<T> = (...args: Argument[]) => Promise<T>;
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 
-/** Rejects on timeout, but first processes what arrived while this process was busy. */
+/** Rejects on timeout, but first processes responses that arrived while this process was busy. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -54,12 +54,12 @@ export class RedisLink {
     });
     redis.on('ready', () => this.#regain());
     redis.on('close', () => this.#lose(new Error('The connection to Redis was closed.')));
-    // Logs why there is no connection. Without a listener, the error would end the process.
+    // Logs the cause of a missing connection. Without a listener, the error would crash the process.
     redis.on('error', (error) => this.#log.debug({ err: error }, 'Redis'));
     this.#redis = redis;
   }
 
-  /** Connects and keeps retrying. Returns once connected, or after `CONNECT_MS`. */
+  /** Connects and keeps retrying. Resolves once connected, or after `CONNECT_MS`. */
   async start(): Promise<void> {
     const connected = this.#redis.connect().catch((error: Error) => {
       this.#warn(error);
@@ -92,7 +92,7 @@ export class RedisLink {
     };
   }
 
-  /** Calls back whenever Redis becomes available, including the first time. */
+  /** Registers a callback that runs whenever Redis becomes available, including the first time. */
   onRegain(callback: () => void): void {
     this.#onRegain.push(callback);
   }
@@ -119,7 +119,7 @@ export class RedisLink {
     for (const callback of this.#onRegain) callback();
   }
 
-  /** Tests a write instead of a ping: a read-only or full Redis still answers pings. */
+  /** Tests a write instead of a ping, because a read-only or full Redis still responds to pings. */
   #probeLater(): void {
     clearTimeout(this.#probe);
     this.#probe = setTimeout(() => {

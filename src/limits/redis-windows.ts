@@ -1,4 +1,4 @@
-/** Windows shared by all replicas in Redis. If it is unavailable, each replica counts alone. Contract section 5. */
+/** Windows that all replicas share in Redis. If Redis is unavailable, each replica counts alone. Contract section 5. */
 import type { WindowCount, Windows } from './memory-windows.ts';
 import type { RedisLink } from './redis-link.ts';
 
@@ -41,7 +41,7 @@ export class RedisWindows implements Windows {
   }
 
   async take(key: string, windowMs: number): Promise<WindowCount> {
-    // Also counted here, so that losing Redis does not restart every window.
+    // Counts here too, so that losing Redis does not restart every window.
     const [own, counted] = await Promise.all([
       this.#own.take(key, windowMs),
       this.#take(PREFIX + key, windowMs),

@@ -1,6 +1,6 @@
 /**
- * Limits sign-ins, password checks, new accounts, and email changes. Each attempt is counted first, and uncounted if it
- * should not count, so concurrent attempts cannot exceed a limit. Contract section 5,
+ * Limits sign-ins, password checks, new accounts, and email changes. Each attempt is counted first, and uncounted later
+ * if it should not count. Concurrent attempts therefore cannot exceed a limit. Contract section 5,
  * docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ const EMAIL_CHANGES_PER_HOUR = 5;
 
 export type SignInAttempt = {
   email: string;
-  /** When the account's limits were last reset. Null if never, or without an account. */
+  /** When the account's limits were last reset. Null if never, or if there is no account. */
   resetAt: Date | null;
   /** The nonce of a device that has signed in to the account before. */
   knownDevice: string | null;
@@ -38,7 +38,7 @@ export type SignInLimits = {
   ): Promise<boolean>;
   /** Checks the current password unless it was wrong too often in this session. Throws like `limitSignIn`. */
   limitSession(sessionId: string, check: () => Promise<boolean>): Promise<boolean>;
-  /** Creates an account unless its address created too many today. If `make` throws, the attempt does not count. */
+  /** Creates an account unless its IP address created too many today. If `make` throws, the attempt does not count. */
   limitNewAccount<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T>;
   /** @throws ApiError `rateLimitExceeded` */
   countEmailChange(accountId: string): Promise<void>;
@@ -46,16 +46,16 @@ export type SignInLimits = {
   countFailure(accountId: string): Promise<boolean>;
 };
 
-/** Keys begin with the limit's name and a colon. */
+/** A counted limit. `key` begins with the limit's name and a colon. */
 type Counted = { name: string; what: string; ceiling: number; windowMs: number; key: string };
 
-/** From the configuration of the same names. */
+/** The configuration settings of the same names. */
 type Ceilings = {
   authAttemptsPerMinute: number;
   signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
 };
 
-/** Fixed-length keys that reveal no email address to readers of Redis. */
+/** Fixed-length keys that do not reveal email addresses to readers of Redis. */
 const digestOf = (...parts: (string | number)[]) =>
   createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 22);
 
@@ -77,7 +77,7 @@ export function signInLimits(
     throw rateLimitExceeded(reading, what);
   }
 
-  /** Counts an attempt in each window, in order. An attempt that any limit refuses counts nowhere. */
+  /** Counts an attempt in each window, in order. An attempt that any limit rejects counts in none. */
   async function attempt<T>(
     counted: Counted[],
     run: () => Promise<T>,
@@ -115,7 +115,7 @@ export function signInLimits(
     what: 'wrong passwords',
   });
 
-  /** `resetAt` is part of every key, so that a reset only needs to change the database. */
+  /** `resetAt` is part of every key, so that resetting limits only changes the database. */
   function windowsOf(request: FastifyRequest, { email, knownDevice, resetAt }: SignInAttempt): Counted[] {
     const who = digestOf(email.toLowerCase(), resetAt?.getTime() ?? 0);
     if (knownDevice !== null) {
