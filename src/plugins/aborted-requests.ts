@@ -1,4 +1,4 @@
-/** Logs requests whose response did not reach its end: their client left, or their connection was closed. */
+/** Logs requests whose response was cut off because the client disconnected or the connection was closed. */
 import fp from 'fastify-plugin';
 
 export default fp(

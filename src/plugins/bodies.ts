@@ -14,9 +14,9 @@ import { askForBody } from './client-errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether an upstream gets the body as the client sent it. */
+    /** Whether Parley sends the body to an upstream as the client sent it. */
     passesBodyOn?: true;
-    /** What the event loop may be handed of a large body, where the default is too little: see `lighten`. */
+    /** How much of a large body the worker may transfer to the event loop, if not the default: see `lighten`. */
     bodyCost?: number;
     /** Derived from the body schema, unless the route sets it. */
     bodyIsOptional?: boolean;
@@ -56,7 +56,7 @@ function toApiError(error: unknown, limit: number): unknown {
 const isCompared = ({ headers, routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.meter !== undefined && headers['idempotency-key'] !== undefined;
 
-/** A body draws on the account's budget, or on the address's if no account is known. */
+/** A body counts against the account's budget, or against the address's if no account is known. */
 const senderOf = (request: FastifyRequest): string => request.caller?.accountId ?? addressKey(request.ip);
 
 function mayBeLeftOut(app: FastifyInstance, body: unknown): boolean {
@@ -93,7 +93,7 @@ export default fp(
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
       const { bodyLimit, config, schema } = request.routeOptions;
-      // Answer without waiting for a body that nobody reads.
+      // Respond without waiting for a body that nothing reads.
       if (request.is404) return undefined;
       const { 'content-encoding': encoding = '' } = request.headers;
       if (!/^(identity)?$/i.test(encoding.trim()))

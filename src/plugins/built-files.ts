@@ -1,4 +1,4 @@
-/** Serves a built folder. File names change with their content, so caches may keep them forever. */
+/** Serves a built folder. A file's name changes with its content, so caches may keep files forever. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
@@ -9,12 +9,12 @@ const YEAR_SECONDS = 31_536_000;
 const builtFiles: FastifyPluginAsync<{ root: URL; prefix: string }> = async (scope, { root }) => {
   const folder = fileURLToPath(root);
   const names = new Set(readdirSync(folder).filter((name) => !name.startsWith('.')));
-  // Keeps folders, parent paths, and platform-specific names away from the plugin below.
+  // Hides folders, parent paths, and platform-specific names from the plugin below.
   scope.addHook('preHandler', async (request, reply) => {
     const { '*': name = '' } = request.params as { '*'?: string };
     if (!names.has(name)) return reply.callNotFound();
   });
-  // The plugin throws failed preconditions. `If-Match` never holds because the entity tags are weak.
+  // The plugin throws if a precondition fails. `If-Match` never holds, because the entity tags are weak.
   scope.setErrorHandler<FastifyError>(async (error, _request, reply) => {
     if (error.statusCode !== 412) throw error;
     return reply.code(412).send();
@@ -29,7 +29,7 @@ const builtFiles: FastifyPluginAsync<{ root: URL; prefix: string }> = async (sco
     root: folder,
     decorateReply: false,
     index: false,
-    // An unsatisfiable range would raise an error.
+    // Otherwise an unsatisfiable range would raise an error.
     acceptRanges: false,
     preCompressed: true,
     immutable: true,

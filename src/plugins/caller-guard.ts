@@ -1,4 +1,4 @@
-/** Guards a scope by key or session. An invalid key never falls back to the cookie. Contract sections 1 and 3. */
+/** Guards a scope by API key or session. An invalid key never falls back to the cookie. Contract sections 1 and 3. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../keys/access.ts';
@@ -37,7 +37,7 @@ export default fp(
         acceptOrigin(request, reply, stored);
         assertActive(stored);
       } catch (error) {
-        // Not counted: foreign pages and holders of revoked keys must not use up the account's requests.
+        // Do not count it: foreign pages and holders of revoked keys must not use up the account's limit.
         await app.limits.showRequests(request, reply);
         throw error;
       }

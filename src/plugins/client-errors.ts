@@ -1,4 +1,4 @@
-/** Answers requests that Node's parser rejects. Contract section 6, reliability tests 45 and 48. */
+/** Responds to requests that Node's parser rejects. Contract section 6, reliability tests 45 and 48. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
@@ -10,19 +10,19 @@ import { securityHeaders } from './security-headers.ts';
 
 /** How long a connection stays open so that the client can read the error. */
 const LAST_WORDS_MS = 1000;
-/** After an early response, a connection is kept only if the body is at most this long. */
+/** After an early response, the connection stays open only if the rest of the body is at most this long. */
 const SHORT_BODY_BYTES = 64 * 1024;
 
-/** Connections whose request was answered before it arrived completely. */
+/** Connections that got a response before their request arrived completely. */
 const answered = new WeakSet<Socket>();
 
 type ServingSocket = Socket & { _httpMessage?: { headersSent: boolean } | null };
 
-/** A client would misread a second response, or one inside another. */
+/** The client would misread a second response, or one inside another. */
 const mayAnswer = (socket: ServingSocket) =>
   socket.writable && !answered.has(socket) && !socket._httpMessage?.headersSent;
 
-/** Makes Fastify's `clientErrorHandler`, which always closes the connection. */
+/** Creates Fastify's `clientErrorHandler`. It always closes the connection. */
 export function answerClientError(publicUrl: string) {
   return (error: NodeJS.ErrnoException, socket: ServingSocket): void => {
     if (error.code === 'ECONNRESET' || !mayAnswer(socket)) {
@@ -43,7 +43,7 @@ export function answerClientError(publicUrl: string) {
       'Connection: close',
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-    // Give the client time to read, but do not rely on it to close the connection.
+    // Give the client time to read the response, but do not rely on it to close the connection.
     setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
   };
 }
@@ -68,7 +68,7 @@ export default fp(
       expecting.set(request, response);
       app.server.emit('request', request, response);
     });
-    // Ignore other expectations (RFC 9110, section 10.1.1). Node would answer them itself.
+    // Ignore other expectations (RFC 9110, section 10.1.1), to which Node would respond itself.
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
     app.addHook('onSend', ({ raw }, reply, _payload, done) => {
       if (!raw.complete) {

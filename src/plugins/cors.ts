@@ -1,6 +1,6 @@
 /**
- * CORS for pages that call with a key. A preflight carries no key, so it passes if any active key lists the origin.
- * Contract section 4, docs/decisions/0003-preflight-rule.md.
+ * CORS for pages that call the API with a key. A preflight carries no key, so it passes if any active key lists the
+ * origin. Contract section 4, docs/decisions/0003-preflight-rule.md.
  */
 import cors from '@fastify/cors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -46,8 +46,8 @@ const requestedHeaders = ({ headers }: FastifyRequest): string[] =>
     .slice(0, MOST_HEADERS);
 
 /**
- * Lets the calling page read the response, or throws ApiError `originNotAllowed`. Call it as soon as the key is found,
- * so that errors stay readable and foreign pages cause no count, charge, or work.
+ * Lets the calling page read the response, or throws ApiError `originNotAllowed`. Call it as soon as the key is found.
+ * Then pages can read errors, and foreign pages cause no count, charge, or work.
  */
 export function acceptOrigin(
   request: FastifyRequest,
@@ -63,13 +63,13 @@ export function acceptOrigin(
     });
     return;
   }
-  // The origin may have been removed since the request head arrived.
+  // The key may have lost this origin since the request head arrived.
   for (const name of ['access-control-allow-origin', 'access-control-expose-headers'])
     reply.removeHeader(name);
   if (!isOwnOrigin(origin, ownAddress(request))) throw new ApiError('originNotAllowed');
 }
 
-/** Caller paths vary by origin, including refusals before their guards. Register before the guards. */
+/** Sets `Vary: Origin` on all callers' paths, even if the request is rejected early. Register it before the guards. */
 export const varyByOrigin = fp(
   async (app) => {
     app.addHook('onRequest', (request, reply, done) => {
@@ -80,10 +80,10 @@ export const varyByOrigin = fp(
   { name: 'vary-by-origin' },
 );
 
-/** Answers preflights for every path of its scope. Register outside the guards. */
+/** Responds to preflights for every path of its scope. Register it outside the guards. */
 export const preflights = fp(
   async (scope) => {
-    // One statement at a time, so that a flood of preflights occupies only one connection.
+    // Runs one statement at a time, so that a flood of preflights uses only one connection.
     const listed = new GroupCommit<string, boolean>({
       batchSize: ORIGINS_AT_ONCE,
       queueSize: 10_000,
@@ -93,7 +93,7 @@ export const preflights = fp(
       },
     });
 
-    // In a scope of its own: its hook has work to do only for OPTIONS requests.
+    // Uses a separate scope, because its hook is only needed for OPTIONS requests.
     let ofPreflights = scope;
     await scope.register(async (child) => {
       ofPreflights = child;
@@ -101,7 +101,7 @@ export const preflights = fp(
         delegator: async (request: FastifyRequest) => {
           const origin = preflightOrigin(request);
           const isOfCallers = request.routeOptions.config.access === 'caller';
-          // With `false`, the plugin adds nothing and the key's request or the route below sets the headers.
+          // With `false`, the plugin adds nothing. The request with the key or the route below sets the headers.
           if (origin === undefined || !isOfCallers || !isListable(origin) || !(await listed.submit(origin)))
             return { origin: false } as const;
           return {

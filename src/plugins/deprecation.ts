@@ -1,4 +1,4 @@
-/** Announces deprecations on every response and in `openapi.json`, from a route's schema. Contract section 12. */
+/** Announces a deprecation from a route's schema, in every response and in `openapi.json`. Contract section 12. */
 import fp from 'fastify-plugin';
 import {
   type Announcement,

@@ -1,6 +1,6 @@
 /**
- * Graceful shutdown. First, `/readyz` answers 503 and each connection closes after its response. Once the application
- * closes, responses have the rest of `DRAIN_SECONDS`, then end with an error. Contract section 11.
+ * Graceful shutdown. First, `/readyz` returns 503, and each connection closes after its response. Once the application
+ * closes, responses may use the rest of `DRAIN_SECONDS`, then end with an error. Contract section 11.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,9 +8,9 @@ import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 import { Drain } from '../requests/drain.ts';
 
-/** How often idle connections are closed during shutdown. */
+/** How often shutdown closes idle connections. */
 const SWEEP_MS = 100;
-/** How long clients have to read the end of a response that was cut short. */
+/** How long clients have to read the end of an interrupted response. */
 const LAST_WORDS_MS = 2000;
 
 declare module 'fastify' {
@@ -29,7 +29,7 @@ export default fp(
       if (drain.isUnderWay) response.shouldKeepAlive = false;
     });
 
-    /** Browsers and pools open connections in advance. Node counts them as busy and would wait for them. */
+    /** Connections that browsers and pools open in advance. Node counts them as busy and would wait for them. */
     const unused = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       unused.add(socket);
@@ -40,7 +40,7 @@ export default fp(
     const timers: NodeJS.Timeout[] = [];
     const sweep = () => {
       for (const socket of unused) socket.destroy();
-      // Otherwise a connection would stay open for the keep-alive timeout after its response.
+      // Otherwise a connection stays open for the keep-alive timeout after its response.
       server.closeIdleConnections();
     };
     const onDeadline = () => {

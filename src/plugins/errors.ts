@@ -1,4 +1,4 @@
-/** Sends every error in its client's envelope, and answers unknown paths. Contract sections 6 and 14. */
+/** Sends every error in the format of the client's API, and handles unknown paths. Contract sections 6 and 14. */
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -14,7 +14,7 @@ import { envelopeFor } from '../requests/envelope.ts';
 import { toApiError } from '../requests/errors.ts';
 import { methodNotAllowed } from './methods.ts';
 
-/** Requests fail by the hundred if Postgres has no connections left. The advice is logged once per interval. */
+/** Without free connections to Postgres, requests fail by the hundred. This advice is logged once per interval. */
 const HINT_MS = 60_000;
 
 export default fp(
@@ -36,7 +36,7 @@ export default fp(
 
     const answer = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => {
       note(error, request);
-      // Waiting does not lift this 429, so clients must not mistake it for a rate limit.
+      // Waiting does not help with this 429, so clients must not mistake it for a rate limit.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
       reply.removeHeader('x-parley-ignored-fields');
       if (!tellsAttempts(error.code)) reply.removeHeader('x-parley-attempts');
@@ -45,7 +45,7 @@ export default fp(
           .code(error.statusCode)
           .headers(error.headers)
           .type('application/json; charset=utf-8')
-          // Messages quote input, and clients send keys in the wrong places.
+          // Messages quote input, and clients may send keys in the wrong place.
           .serializer((envelope) => withoutApiKeys(JSON.stringify(envelope)))
           .send(envelopeFor(request, error))
       );
@@ -61,7 +61,7 @@ export default fp(
       );
     });
     app.setNotFoundHandler(async (request, reply) => {
-      // Files that are missing have a route too.
+      // Missing files match a route too.
       const isRouted = app.supportedMethods.includes(request.method);
       const route = isRouted ? undefined : app.routeAt(request.url.split('?', 1)[0] as string);
       if (route !== undefined) return answer(methodNotAllowed(app, route), request, reply);

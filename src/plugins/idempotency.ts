@@ -1,4 +1,4 @@
-/** Replays an earlier response with the same `Idempotency-Key`, before any lookup or charge. Contract section 10. */
+/** Replays the earlier response with the same `Idempotency-Key`, before any lookup or charge. Contract section 10. */
 import { Type } from '@sinclair/typebox';
 import fp from 'fastify-plugin';
 import { type Retry, retryOf } from '../ledger/idempotency.ts';
@@ -6,7 +6,7 @@ import { replayTo } from '../requests/replay.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null without an idempotency key. */
+    /** Null if the request has no idempotency key. */
     retry: Retry | null;
   }
 }

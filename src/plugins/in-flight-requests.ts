@@ -1,4 +1,4 @@
-/** Adds `app.inFlight` and `app.running`, and waits for all work in flight before the process ends. Contract section 11. */
+/** Adds `app.inFlight` and `app.running`. All in-flight work ends before the process does. Contract section 11. */
 import fp from 'fastify-plugin';
 import type { Database } from '../database/client.ts';
 import { InFlightRequests } from '../requests/in-flight.ts';
@@ -16,7 +16,7 @@ export default fp<{ database: Database }>(
     const inFlight = new InFlightRequests();
     app.decorate('inFlight', inFlight);
     app.decorate('running', new RunningRequests(database, app.log));
-    // Connections are closed by now, but work for disconnected clients is still recorded.
+    // Connections are closed by now, but the ledger still records work of clients that disconnected.
     app.addHook('onClose', () => inFlight.idle());
   },
   { name: 'in-flight-requests', dependencies: ['services'] },

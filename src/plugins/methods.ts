@@ -1,4 +1,4 @@
-/** Answers 405 with `Allow` for an unsupported method on a known path, including `TRACE`. Contract section 6. */
+/** Returns 405 with `Allow` for an unsupported method on a known path, including `TRACE`. Contract section 6. */
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import router from 'find-my-way';
@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     methodsOf: Map<string, Set<string>>;
     accessOf(url: string): FastifyContextConfig['access'];
-    /** The route of a path, such as `/api/v1/keys/:id`, whatever its methods. */
+    /** The route of a path, such as `/api/v1/keys/:id`, regardless of its methods. */
     routeAt(path: string): string | undefined;
   }
   interface FastifyContextConfig {
@@ -16,20 +16,20 @@ declare module 'fastify' {
   }
 }
 
-/** Records the methods of each path. Register before the routes. */
+/** Records the methods of each path. Register it before the routes. */
 export const methodRegister = fp(
   async (app) => {
-    // No route takes QUERY. Otherwise Fastify requires its `Content-Type` before it looks for a route.
+    // No route supports QUERY. Otherwise Fastify requires its `Content-Type` before it looks for a route.
     app.addHttpMethod('QUERY', { overrideExisting: true });
     const routes = new Map<string, RouteOptions>();
     const paths = router();
     app.decorate('routeAt', (path) => paths.find('GET', path)?.store as string | undefined);
     app.decorate('methodsOf', new Map());
-    // Read late: guards set `access` after this hook has seen the route.
+    // Read the route on demand, because guards set `access` after this hook.
     app.decorate('accessOf', (url) => routes.get(url)?.config?.access);
     app.addHook('onRoute', (route) => {
       const { config, method, url } = route;
-      // `@fastify/cors` registers OPTIONS for every possible path and answers 404.
+      // `@fastify/cors` registers OPTIONS for every possible path and returns 404.
       const isCatchAll = method === 'OPTIONS' && config?.access === undefined;
       if (config?.isMethodFallback || isCatchAll) return;
       if (!routes.has(url)) paths.on('GET', url, () => {}, url);
@@ -46,8 +46,8 @@ export const methodNotAllowed = ({ methodsOf }: FastifyInstance, url: string): A
   new ApiError('methodNotAllowed', { allowedMethods: [...(methodsOf.get(url) ?? [])] });
 
 /**
- * Answers the methods that Fastify routes on every known path. Register after the routes. The two dozen others, such as
- * `PROPFIND`, are left to the handler of 404s and `routeAt`: a route for each of them on each path would take 6 MB.
+ * Handles the methods that Fastify routes, on every known path. Register it after the routes. The 404 handler covers
+ * two dozen others, such as `PROPFIND`, with `routeAt`: routes for each of them on each path would use 6 MB.
  */
 export const methodFallbacks = fp(
   async (app) => {

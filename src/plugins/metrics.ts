@@ -16,14 +16,14 @@ export default fp<{ metrics: Metrics; database: Database }>(
 
     app.addHook('onResponse', (request, reply, done) => {
       const { url: route, method } = request.routeOptions;
-      // Unknown paths share a label, because clients choose them.
+      // Unknown paths share a label, because clients can send any number of them.
       const labels =
         route === undefined ? { route: 'none', method: 'any' } : { route, method: String(method) };
       metrics.requestSeconds.observe({ ...labels, status: reply.statusCode }, reply.elapsedTime / 1000);
       done();
     });
     app.addHook('onError', (request, _reply, thrown, done) => {
-      // A process that shuts down is not ready, and nothing is wrong.
+      // A process that is shutting down is not ready, which is no error.
       const isExpected = app.drain.isUnderWay && request.routeOptions.url === '/readyz';
       if (!isExpected) metrics.errors.inc({ code: toApiError(thrown).code });
       done();

@@ -1,4 +1,4 @@
-/** Refuses misplaced credentials on every path, before any other check. Contract section 3. */
+/** Rejects misplaced credentials on every path, before any other check. Contract section 3. */
 import fp from 'fastify-plugin';
 import { holdsApiKey } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 /** Parameter names that clients of other services use for keys. */
 const keyParameters = new Set(['api_key', 'apikey', 'key', 'access_token']);
 
-/** A key in the query string is refused even beside a valid header: logs and browser histories keep URLs. */
+/** Rejects a key in the query string even next to a valid header, because logs and browser histories keep URLs. */
 function holdsKey(query: Record<string, string | string[]>): boolean {
   return Object.entries(query).some(
     ([name, value]) =>

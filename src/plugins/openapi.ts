@@ -1,4 +1,4 @@
-/** Generates `openapi.json`. Security, headers, and error responses derive from the `config` of each route. */
+/** Generates `openapi.json`. Security, headers, and error responses come from each route's `config`. */
 import swagger from '@fastify/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import fp from 'fastify-plugin';
@@ -13,29 +13,29 @@ import { type DocumentedConfig, withOperations } from '../openapi/operations.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `caller`: a Bearer key or the dashboard session. `session`: only the session. Set by the scope's guard. */
+    /** Set by the scope's guard. `caller`: an API key or the dashboard session. `session`: only the session. */
     access?: 'caller' | 'session' | 'public';
-    /** Scope that a key needs. Every caller route sets this or `takesAnyKey`. */
+    /** The scope that a key needs. Every caller route sets this or `takesAnyKey`. */
     scope?: Scope;
     takesAnyKey?: true;
-    /** Whether it lists data that others created with the same key. Public keys are refused. */
+    /** Whether the route lists data that others created with the same key. It rejects public keys. */
     isListing?: true;
     meter?: Meter;
     /** Errors of the route itself, without those of its guards. */
     errors?: readonly ErrorCode[];
-    /** Those whose message differs from the table's, as the route throws them, by the end of their component's name. */
+    /** Errors whose message differs from the table's, by the end of their component's name. */
     errorExamples?: Readonly<Record<string, ApiError>>;
     setsCookie?: true;
-    /** Whether browsers save its response. */
+    /** Whether browsers save the response as a file. */
     isFile?: true;
-    /** Whose clients it is for, if not OpenAI's: it takes the key as `x-api-key` too, and its errors differ. */
+    /** The API whose clients use the route, if not OpenAI's. It also accepts `x-api-key`, and its errors differ. */
     surface?: 'anthropic';
-    /** Whether unknown fields are dropped and named in a header. */
+    /** Whether Parley drops unknown fields and names them in a header. */
     ignoresFields?: true;
   }
 }
 
-/** OpenAPI 3.1 allows role names in any security requirement: here, the key's scope. */
+/** OpenAPI 3.1 allows role names in any security requirement. Here they are the key's scope. */
 const securityOf = ({ access = 'public', scope, surface }: FastifyContextConfig) => {
   if (access === 'public') return [];
   const session = { session: [] };

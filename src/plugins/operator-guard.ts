@@ -1,4 +1,4 @@
-/** Guards a scope, inside the session's, for accounts that `OPERATORS` names. Contract section 17. */
+/** Guards a scope inside the session's scope, for accounts listed in `OPERATORS`. Contract section 17. */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { isOperator } from '../domain/operators.ts';
@@ -9,12 +9,12 @@ import type { Operator } from '../store/operator-log.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who acts. Set in the operators' scope only. */
+    /** The signed-in operator. Set only in the operators' scope. */
     operator: Operator | null;
   }
 }
 
-/** Who sent a request of the operators' scope. */
+/** Returns the operator who sent a request in the operators' scope. */
 export function actingOperator({ operator }: FastifyRequest): Operator {
   if (operator === null) throw new Error('This route is not in the scope of operators.');
   return operator;

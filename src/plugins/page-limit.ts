@@ -1,11 +1,11 @@
-/** Limits unauthenticated requests by address, except for cacheable files. Contract section 5. */
+/** Limits unauthenticated requests by IP address, except for cacheable files. Contract section 5. */
 import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * A static file, not counted: browsers cache it, one page loads dozens, and many people may share an address. A
-     * flood costs only bandwidth, which a reverse proxy must limit.
+     * A static file, which is not counted. Browsers cache it, one page loads dozens, and many people may share an
+     * address. A flood only costs bandwidth, which a reverse proxy must limit.
      */
     isAsset?: true;
   }

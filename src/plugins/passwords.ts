@@ -1,4 +1,4 @@
-/** Checks passwords within the rate limits and records failures in the audit trail. Contract sections 1, 5, and 9. */
+/** Checks passwords within the rate limits. Records failures in the audit trail. Contract sections 1, 5, and 9. */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { isKnownDevice, type MarkedAccount } from '../domain/device-cookie.ts';
@@ -9,7 +9,7 @@ import type { ProvenAccount } from '../store/accounts.ts';
 import { recordEvent } from '../store/events.ts';
 import { deviceOf, ownSession } from './sessions.ts';
 
-/** An account that the client claims but has not proved. */
+/** The account that the client claims. The client has not proved the password yet. */
 type Claimed = ProvenAccount & MarkedAccount & { signInsResetAt: Date | null };
 
 declare module 'fastify' {

@@ -1,4 +1,4 @@
-/** Delays pipelined requests until their turn: a queued response has no socket, and would miss its close. */
+/** Delays pipelined requests until their turn. A queued response has no socket, so it would miss the socket's close. */
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 
@@ -8,7 +8,7 @@ export default fp(
   async (app) => {
     const waiting = new WeakMap<Socket, number>();
     app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
-      // Not within the parser's callback: by then even a request without a body has not ended.
+      // Leave the parser's callback first, because there even a request without a body has not ended.
       if (response.socket !== null) return queueMicrotask(done);
       const count = (waiting.get(socket) ?? 0) + 1;
       waiting.set(socket, count);

@@ -1,14 +1,14 @@
-/** Refuses URLs that are not valid text and unknown query parameters. Contract section 6, reliability test 61. */
+/** Rejects URLs that are not valid text, and unknown query parameters. Contract section 6, reliability test 61. */
 import { Type } from '@sinclair/typebox';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 
 const none = Type.Object({}, { additionalProperties: false });
 
-/** Longest parameter name quoted in a message. */
+/** The longest parameter name to quote in a message. */
 const NAMED_LENGTH = 100;
 
-/** Returns why part of a URL is not text that the service can store. */
+/** Explains why Parley cannot store part of a URL as text; undefined if it can. */
 function faultOf(encoded: string): string | undefined {
   if (!encoded.includes('%')) return undefined;
   try {
@@ -42,7 +42,7 @@ export default fp(
       const isOfApi = url.startsWith('/api/v1/') && schema !== undefined && !schema.hide;
       if (isOfApi && !config?.isMethodFallback && schema.querystring === undefined) schema.querystring = none;
     });
-    // After the guards, so that permitted origins can read the error, and before validation.
+    // After the guards, so that pages with a permitted origin can read the error, and before validation.
     app.addHook('preValidation', ({ raw }, _reply, done) => {
       assertText(raw.url ?? '');
       done();

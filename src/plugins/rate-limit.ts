@@ -14,21 +14,21 @@ import { SharedWindows } from '../workers/shared-limits.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Requests per minute of a session, without metered calls. */
+/** Requests per minute with a session, except metered calls. */
 const SESSION_REQUESTS = 300;
-/** Unknown keys per address and minute. */
+/** Requests with unknown keys, per IP address and minute. */
 const UNKNOWN_KEYS = 60;
-/** Refunds per account and hour for failures that a client can cause on purpose. */
+/** Refunds per account and hour, for failures that a client can provoke. */
 const REFUNDS_PER_HOUR = 20;
 /** Test messages to an account's webhook per minute. */
 const WEBHOOK_TESTS = 10;
-/** Public pages per address and minute. */
+/** Public pages per IP address and minute. */
 const PAGES = 300;
 
 export type Limits = SignInLimits & {
   /** Counts a request against the account's limit and sets the headers. Throws ApiError `rateLimitExceeded`. */
   countRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Sets the same headers without counting, for refusals that must not use up the limit. */
+  /** Sets the same headers without counting, for rejected requests that must not use up the limit. */
   showRequests(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   /** Sets the headers of a metered request, including the daily quota. */
   showQuota(
@@ -37,14 +37,14 @@ export type Limits = SignInLimits & {
     reading: QuotaReading,
     tokens?: QuotaReading & { ceiling: number },
   ): void;
-  /** Counts by address, as the next three do. Throws ApiError `rateLimitExceeded`. */
+  /** Counts by IP address, as the next three do. Throws ApiError `rateLimitExceeded`. */
   countUnknownKey(request: FastifyRequest): Promise<void>;
   countPage(request: FastifyRequest): Promise<void>;
   countSignUp(request: FastifyRequest): Promise<void>;
   countLeakReport(request: FastifyRequest): Promise<void>;
   /** Counts by account. Throws ApiError `rateLimitExceeded`. */
   countWebhookTest(request: FastifyRequest): Promise<void>;
-  /** Counts a failure that a client can cause on purpose. Returns whether it is still refunded. Contract section 7. */
+  /** Counts a failure that a client can provoke. Returns whether Parley still refunds it. Contract section 7. */
   grantRefund(request: FastifyRequest): Promise<boolean>;
 };
 
@@ -102,7 +102,7 @@ export default fp(
           ceiling: measured.max,
           remaining,
           windowSeconds: timeWindow / 1000,
-          // Rounded to the microsecond: the difference of two clock readings can slightly exceed the window.
+          // Rounds to the microsecond, because the difference of two clock readings can slightly exceed the window.
           resetSeconds: Math.max(1, Math.ceil(Math.round((ttl || timeWindow) * 1000) / 1e6)),
         };
         return { isExceeded, reading };

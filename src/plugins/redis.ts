@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** The client is not loaded where it is not used. */
+/** Loads the client only if it is used. */
 async function connect({ config: { redisUrl }, log }: FastifyInstance): Promise<RedisLink | null> {
   if (redisUrl === undefined) return null;
   const { RedisLink } = await import('../limits/redis-link.ts');

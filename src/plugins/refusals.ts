@@ -1,4 +1,4 @@
-/** Counts refused requests for the request log, except charged ones, which the ledger records. Contract section 5. */
+/** Counts rejected requests for the request log. The ledger records those that are charged. Contract section 5. */
 import fp from 'fastify-plugin';
 import { isCountedStatus, Refusals } from '../request-log/refusals.ts';
 import type { Caller } from '../requests/caller.ts';

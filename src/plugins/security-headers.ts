@@ -1,12 +1,12 @@
 /**
- * Security headers for every response, computed once. They are those of helmet, whose middleware sets them one by one,
- * plus a Permissions-Policy. Pages send their own policy for what they load.
+ * Security headers for every response, computed once. They equal those of helmet, whose middleware sets them one by
+ * one, plus a Permissions-Policy. Pages send their own content security policy.
  */
 import fp from 'fastify-plugin';
 
 const YEAR_SECONDS = 31_536_000;
 
-/** Features that no page uses, so injected scripts cannot use them either. Pages do write to the clipboard. */
+/** Features that no page uses, so that injected scripts cannot use them either. Pages do write to the clipboard. */
 const unused = [
   'accelerometer',
   'autoplay',
@@ -40,10 +40,10 @@ const unused = [
 ];
 const permissions = [...unused.map((feature) => `${feature}=()`), 'clipboard-write=(self)'].join(', ');
 
-/** Cacheable pages and assets override the cache control. */
+/** Cacheable pages and assets override `cache-control`. */
 export const securityHeaders = {
   'cache-control': 'no-store',
-  // For responses that are not pages: a browser tricked into showing one runs nothing.
+  // For responses that are not pages. A browser that is tricked into showing one runs nothing.
   'content-security-policy': "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -58,7 +58,7 @@ export const securityHeaders = {
   'x-xss-protection': '0',
 };
 
-/** Subdomains may belong to someone else. */
+/** Omits `includeSubDomains`, because subdomains may belong to someone else. */
 const transportSecurity = { 'strict-transport-security': `max-age=${YEAR_SECONDS}` };
 
 export default fp(

@@ -1,4 +1,4 @@
-/** What requests use of the process, as properties of the app. */
+/** Adds the process's shared resources to the app, for use in requests. */
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Slots } from '../concurrency/slots.ts';
@@ -15,11 +15,11 @@ import type { Membership } from '../workers/membership.ts';
 export type Resources = {
   config: Config;
   database: Database;
-  /** Sign cookies: the first signs, all verify. Called only by requests. */
+  /** Keys for cookies. The first key signs, all of them verify. Only requests call this. */
   sessionSecrets: () => readonly [string, ...string[]];
-  /** Undefined: no spans are recorded. */
+  /** If undefined, no spans are recorded. */
   tracer?: Tracer | undefined;
-  /** Undefined: this process serves alone. */
+  /** If undefined, the process has no other workers. */
   membership?: Membership | undefined;
 };
 
@@ -31,7 +31,7 @@ declare module 'fastify' {
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
-    /** Null if this process serves alone. */
+    /** Null if the process has no other workers. */
     membership: Membership | null;
     slots: Slots;
     sessionSecrets: readonly [string, ...string[]];

@@ -1,4 +1,4 @@
-/** Guards a scope for the session. A Bearer key is refused even beside a valid cookie. Contract sections 3 and 9. */
+/** Guards a scope by session. It rejects a Bearer key even next to a valid cookie. Contract sections 3 and 9. */
 import fp from 'fastify-plugin';
 import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
@@ -28,7 +28,7 @@ export default fp(
       if (session?.accountId !== request.caller.accountId) throw new ApiError('sessionRequired');
     });
 
-    // Changes made with a session take effect here at once. The other replicas are notified.
+    // A change made with a session takes effect in this process at once. A notification tells the other replicas.
     app.addHook('onSend', ({ caller, method }, _reply, _payload, done) => {
       if (method !== 'GET' && caller !== undefined) app.keyLookup.forget(caller.accountId);
       done();

@@ -1,6 +1,6 @@
 /**
- * The dashboard session: a signed cookie that names a row of `sessions`. Only the session scope registers this plugin.
- * Elsewhere `restoreSession` reads the cookie, so keys never touch the session store. Contract section 9.
+ * The dashboard session: a signed cookie that names a row in `sessions`. Only the session scope registers this plugin.
+ * Elsewhere, `restoreSession` reads the cookie, so requests with keys never use the session store. Contract section 9.
  */
 import { callbackify } from 'node:util';
 import { fastifyCookie } from '@fastify/cookie';
@@ -31,7 +31,7 @@ import {
 import { once } from '../validation/lazy-compilers.ts';
 
 declare module 'fastify' {
-  /** Empty if nobody is signed in. */
+  /** Empty if no user is signed in. */
   interface Session extends Partial<FoundSession> {}
   interface FastifyRequest {
     deviceCookie: string | null;
@@ -42,7 +42,7 @@ const DAY_MS = 86_400_000;
 
 const isHttps = (config: Config) => config.publicUrl.startsWith('https:');
 
-/** With the prefix, browsers accept the cookie only over https, from this exact host and for all paths. */
+/** With the prefix, browsers accept the cookie only over https, from this exact host, and for all paths. */
 export const sessionCookieName = (config: Config): string =>
   isHttps(config) ? '__Host-parley_session' : 'parley_session';
 
@@ -52,7 +52,7 @@ const DEVICE_DAYS = 400;
 const deviceCookieName = (config: Config): string =>
   isHttps(config) ? '__Host-parley_device' : 'parley_device';
 
-/** Shared by setting and clearing: browsers ignore a clear with different attributes. */
+/** For setting and clearing: browsers ignore a clear with different attributes. */
 const cookieAttributes = (config: Config) =>
   ({ path: '/', httpOnly: true, sameSite: 'strict', secure: isHttps(config) }) as const;
 
@@ -63,17 +63,17 @@ function sessionStore(db: Db) {
   };
   return {
     get: callbackify(get),
-    // `signIn` writes the row, which never changes afterward.
+    // `beginSession` writes the row, which the plugin never changes afterward.
     set: (_secretId: string, _session: Session, done: () => void) => done(),
     destroy: callbackify((secretId: string) => endSession(db, secretId)),
   };
 }
 
 /**
- * Starts a session with a new id, replacing any session of the request, and marks the device as known.
+ * Starts a session with a new ID, replacing any session of the request, and marks the device as known.
  *
- * @param event - null if another audit event covers it
- * @throws ApiError `invalidLogin` if the password changed or the account was deleted since
+ * @param event - null if another audit event covers the sign-in
+ * @throws ApiError `invalidLogin` if the password changed or the account was deleted meanwhile
  */
 export async function beginSession(
   request: FastifyRequest,
@@ -88,12 +88,12 @@ export async function beginSession(
   const signIn = event && { isNewDevice };
   const isCreated = await createSession(db, account, sessionId, sourceOf(request), signIn);
   if (!isCreated) throw new ApiError('invalidLogin');
-  // Makes the plugin send the cookie. Its automatic save skips Secure cookies behind a proxy, where it sees no https.
+  // Makes the plugin send the cookie. Its automatic save skips Secure cookies behind a proxy, because it sees no https.
   await request.session.save();
   request.deviceCookie = markDevice(device, account, sessionSecrets);
 }
 
-/** The device that a request claims. It is not verified against an account. */
+/** The device that a request claims to be. Not verified against an account. */
 export const deviceOf = (request: FastifyRequest): Device | undefined =>
   parseDevice(request.cookies[deviceCookieName(request.server.config)]);
 
@@ -115,10 +115,10 @@ export function clearSessionCookie(reply: FastifyReply): void {
 
 const signerOf = ({ sessionSecrets }: FastifyInstance) => fastifyCookie.signerFactory([...sessionSecrets]);
 
-/** Finds the session of a request whose scope does not register this plugin. Null without a valid cookie or session. */
+/** Finds the session of a request outside the session scope. Null without a valid cookie or session. */
 export async function restoreSession(request: FastifyRequest): Promise<FoundSession | null> {
   const { config, db } = request.server;
-  // `parse` is ready once the dashboard's scope has registered `@fastify/cookie`, as every application does.
+  // `parse` works once the dashboard's scope has registered `@fastify/cookie`, which every application does.
   const signed = fastifyCookie.parse(request.headers.cookie ?? '')[sessionCookieName(config)];
   if (!signed) return null;
   const { valid, value } = signerOf(request.server).unsign(signed);
@@ -130,7 +130,7 @@ export default fp(
   async (app) => {
     const { config, db } = app;
     const cookieName = sessionCookieName(config);
-    // Its secrets can come from the database, which may still be opening.
+    // Created on demand, because its secrets can come from a database that is still opening.
     const signer = once(() => signerOf(app));
 
     await app.register(fastifyCookie);
@@ -146,7 +146,7 @@ export default fp(
       rolling: false,
     });
     app.decorateRequest('deviceCookie', null);
-    // After the session cookie: some clients take the first cookie for the only one.
+    // After the session cookie, because some clients only read the first cookie.
     app.addHook('onSend', ({ deviceCookie }, reply, _payload, done) => {
       if (deviceCookie !== null) {
         const attributes = { ...cookieAttributes(config), maxAge: DEVICE_DAYS * 86_400 };

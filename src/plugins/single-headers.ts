@@ -1,4 +1,4 @@
-/** Refuses repeated headers, which proxies could read differently. Contract section 3, reliability tests 2 and 45. */
+/** Rejects repeated headers, which proxies could read differently. Contract section 3, reliability tests 2 and 45. */
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 

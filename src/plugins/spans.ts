@@ -1,4 +1,4 @@
-/** A span for each request to the API, if spans are exported. Contract section 17. */
+/** Records a span for each API request, if spans are exported. Contract section 17. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Span, Tracer } from '../telemetry/tracer.ts';
@@ -6,7 +6,7 @@ import { traceOf } from '../telemetry/tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null if none is recorded. */
+    /** Null if no span is recorded. */
     span: Span | null;
   }
 }
@@ -21,7 +21,7 @@ function end(span: Span, { raw, statusCode }: FastifyReply): void {
   span.end();
 }
 
-/** `url.path` is not recorded: clients put API keys there. */
+/** Omits `url.path`, because clients put API keys there. */
 const attributesOf = ({ id, method, routeOptions }: FastifyRequest) => ({
   'http.request.method': method,
   'http.route': routeOptions.url,

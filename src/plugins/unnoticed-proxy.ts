@@ -1,4 +1,4 @@
-/** Warns once about a proxy without `TRUST_PROXY`: all clients would share its limits. Contract section 5. */
+/** Warns once about a proxy without `TRUST_PROXY`, because all clients would share its limits. Contract section 5. */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { isLoopback } from '../limits/address.ts';
@@ -9,7 +9,7 @@ export default fp(
     let isSaid = false;
     const look = ({ headers, socket }: FastifyRequest) => {
       if (isSaid || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined) return;
-      // From any other address, anyone can send these headers.
+      // Anyone can send these headers from any other address.
       if (!isLoopback(socket.remoteAddress ?? '')) return;
       isSaid = true;
       app.log.warn(

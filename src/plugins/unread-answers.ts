@@ -1,14 +1,14 @@
-/** Disconnects clients that stop reading, after 60 s without progress of the pending output. Contract section 7. */
+/** Disconnects clients that stop reading, after 60 s without progress of pending output. Contract section 7. */
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 
 const BEATS = 30;
 
-/** Bytes handed to the system, and bytes that it has not yet accepted. */
+/** Bytes passed to the operating system, and bytes that it has not accepted yet. */
 type Handle = { bytesWritten?: number; writeQueueSize?: number };
 type Progress = { written: number; queued: number; quietBeats: number };
 
-/** `socket.bytesWritten` shows no progress within one large write. Its handle does. Node's own timeout reads it too. */
+/** Within one large write, only the handle shows progress, not `socket.bytesWritten`. Node's timeout reads it too. */
 function handleOf(socket: Socket): Required<Handle> {
   const { _handle: handle } = socket as unknown as { _handle?: Handle | null };
   return { bytesWritten: handle?.bytesWritten ?? 0, writeQueueSize: handle?.writeQueueSize ?? 0 };
@@ -27,7 +27,7 @@ export class UnreadAnswers {
     socket.once('close', () => this.#connections.delete(socket));
   }
 
-  /** Checks all connections. Closes those without progress for `most` checks in a row. */
+  /** Checks all connections. Closes those that made no progress in `most` checks in a row. */
   beat(most: number): void {
     for (const [socket, progress] of this.#connections) {
       const { bytesWritten, writeQueueSize } = handleOf(socket);
