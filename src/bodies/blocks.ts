@@ -2,18 +2,18 @@ const FIRST_BLOCK_BYTES = 64 * 1024;
 const LARGEST_BLOCK_BYTES = 8 * 1024 * 1024;
 
 /**
- * Collects the pieces of a body in a few blocks of memory: a piece of a few bytes costs hundreds. A body that arrives in
- * one piece is not copied.
+ * Collects the pieces of a body in a few blocks of memory, because even a piece of a few bytes takes hundreds. A body
+ * that arrives in one piece is not copied.
  */
 export class Blocks {
   readonly #expected: number;
   readonly #full: Buffer[] = [];
   #block = Buffer.alloc(0);
   #used = 0;
-  /** In bytes. */
+  /** The number of bytes added. */
   length = 0;
 
-  /** @param expected - how many bytes will come, if that is known */
+  /** @param expected - how many bytes will arrive, if known */
   constructor(expected = Number.POSITIVE_INFINITY) {
     this.#expected = expected;
   }
@@ -34,7 +34,7 @@ export class Blocks {
     }
   }
 
-  /** Returns all bytes, in memory that others may hold. Nothing can be added afterward. */
+  /** Returns all bytes, possibly in shared memory. Nothing can be added afterward. */
   toBuffer(): Buffer {
     const [first = Buffer.alloc(0), ...others] = this.toBuffers();
     return others.length === 0 ? first : Buffer.concat([first, ...others], this.length);
@@ -48,9 +48,9 @@ export class Blocks {
 
   #open(): void {
     this.#close();
-    // As large as all blocks before it.
+    // Each block is as large as all blocks before it, within limits.
     const room = Math.min(Math.max(FIRST_BLOCK_BYTES, this.length), LARGEST_BLOCK_BYTES);
-    // A body may be longer than announced, until that is noticed.
+    // Until the mismatch is noticed, a body may be longer than announced.
     const expected = Math.max(this.#expected - this.length, 1);
     this.#block = Buffer.allocUnsafeSlow(Math.min(room, expected));
     this.#used = 0;

@@ -1,18 +1,18 @@
-/** Memory budget of all bodies. Counts bytes received, so announcing a large body costs nothing. Contract section 6. */
+/** The memory budget of all bodies. Only received bytes count, so announcing a body uses none. Contract section 6. */
 
 /** One sender may use at most this fraction of the budget. */
 const SENDERS_PART = 4;
-/** This fraction is reserved for the beginnings of bodies, so that large ones cannot block small ones. */
+/** Reserves this fraction for the beginnings of bodies, so that large bodies cannot block small ones. */
 const RESERVED_PART = 8;
 export const BEGINNING_BYTES = 64 * 1024;
 
-/** A share that answers at once (`boolean`), or one whose answer may have to be waited for. */
+/** Some shares respond at once (`boolean`), others later. */
 type Answer = boolean | Promise<boolean>;
 
 export type Share<A extends Answer = Answer> = {
-  /** Whether there is room for a whole body now. Reserves nothing. */
+  /** Whether a whole body would fit now. Reserves nothing. */
   fits(bytes: number): A;
-  /** Reserves room for received bytes. Returns whether there was room. */
+  /** Reserves memory for received bytes. Returns whether they fit. */
   take(bytes: number): A;
   /** Releases all bytes. Safe to call twice. */
   release(): void;
@@ -20,7 +20,7 @@ export type Share<A extends Answer = Answer> = {
 
 export type Budget = { share(sender: string): Share };
 
-/** The part of the budget that workers hold for the beginnings of bodies, so that they need not ask for these. */
+/** The bytes that workers hold for the beginnings of bodies, so that they need not ask the primary for them. */
 export const apartOf = (bytes: number): number => Math.floor(bytes / RESERVED_PART / 2);
 
 export class BodyBudget implements Budget {
@@ -31,7 +31,7 @@ export class BodyBudget implements Budget {
 
   /**
    * @param bytes - `BODY_MEMORY_MB`, in bytes
-   * @param apart - of them, what is counted elsewhere, for the beginnings of bodies
+   * @param apart - the part of them that workers count separately, for the beginnings of bodies
    */
   constructor(bytes: number, apart = 0) {
     this.#bytes = bytes;
@@ -43,15 +43,15 @@ export class BodyBudget implements Budget {
   }
 
   /**
-   * Begins a body. A sender's bodies together may use a quarter of the budget, but a single body may be as large as its
-   * route allows.
+   * Begins a body. All bodies of a sender may together use a quarter of the budget. A single body may be as large as
+   * its route allows.
    */
   share(sender: string): Share<boolean> {
     let own = 0;
     let isOpen = true;
     const fits = (bytes: number) => {
       const senders = this.#taken.get(sender) ?? 0;
-      // Not counted against its sender: a slow large body must not lock an account out of everything else.
+      // Not counted against the sender, because one slow, large body must not block the account's other requests.
       if (own + bytes <= BEGINNING_BYTES) return this.#used + bytes <= this.#bytes - this.#apart;
       if (this.#used + bytes > this.#bytes - this.#bytes / RESERVED_PART) return false;
       const isOnlyBody = senders === own;

@@ -1,4 +1,4 @@
-/** Digests that compare JSON bodies regardless of formatting and member order. Contract section 10. */
+/** Digests for comparing JSON bodies regardless of formatting and member order. Contract section 10. */
 import { createHash } from 'node:crypto';
 import stringify from 'safe-stable-stringify';
 
@@ -10,12 +10,12 @@ export const canonicalDigest = (value: unknown): string =>
     .update(stringify(value) ?? '')
     .digest('hex');
 
-/** Remembers a body's digest, so that `digestOf` need not compute it on the event loop. */
+/** Stores a body's digest, so that `digestOf` need not compute it on the event loop. */
 export function rememberDigest(body: unknown, digest: string): void {
   if (typeof body === 'object' && body !== null) digests.set(body, digest);
 }
 
-/** Returns the digest that a worker made, or undefined if the body was parsed in place. */
+/** Returns the digest that a worker computed, or undefined if the body was parsed in place. */
 export const knownDigest = (body: unknown): string | undefined =>
   typeof body === 'object' && body !== null ? digests.get(body) : undefined;
 

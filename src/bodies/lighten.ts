@@ -1,17 +1,17 @@
 /**
- * Takes expensive values out of a parsed body before it is handed to another thread, whose event loop rebuilds it. Only
- * long lists and objects with many members are affected.
+ * Removes expensive values from a parsed body before it goes to another thread, whose event loop rebuilds it. This only
+ * affects long lists and objects with many members.
  */
 
-/** Handing over this cost takes about 10 ms. */
+/** Transferring this cost takes about 10 ms. */
 const MAX_COST = 100_000;
-/** Members cost more than items because each name must be found or created. */
+/** Members cost more than items, because each name must be found or created. */
 const MEMBER_COST = 4;
-/** Larger lists and objects are kept or taken out as a whole. */
+/** Larger lists and objects are kept or removed as a whole. */
 const MAX_ENTRIES = 2000;
-/** The body, its messages, one message, its content, and one part of it. */
+/** The levels are the body, its messages, one message, its content, and one part of it. */
 const MAX_DEPTH = 5;
-/** If more pieces would be taken out of a list or object, it is taken out as a whole. */
+/** A list or object from which more pieces would be removed is removed as a whole. */
 const MAX_PIECES = 16;
 const MAX_FIELDS = 2000;
 
@@ -31,7 +31,7 @@ function weigh(value: unknown, costs: Map<object, number>): number {
   return cost;
 }
 
-/** Replaces values with null in place, and deducts from `left` the cost of what it keeps. */
+/** Replaces values with null in place. Subtracts the cost of the kept values from `left`. */
 function takeOut(
   value: Container,
   depth: number,
@@ -59,7 +59,7 @@ function takeOut(
       for (const piece of inner) pieces.push({ path: [key, ...piece.path], value: piece.value });
       continue;
     }
-    // All or nothing: first put back the pieces taken out of it.
+    // All or nothing: first restore the pieces that were removed from it.
     for (const piece of inner ?? []) putAt(member, piece.path, piece.value);
     left.cost = before;
     pieces.push({ path: [key], value: member });
@@ -78,7 +78,7 @@ export function putAt(root: unknown, path: Path, value: unknown): void {
 /**
  * Lightens a body in place. Null replaces each piece. Returns undefined if the body itself has too many entries.
  *
- * @param most - the cost that is handed over
+ * @param most - the highest cost to transfer
  */
 export function lighten(value: unknown, most = MAX_COST): Lightened | undefined {
   const costs = new Map<object, number>();

@@ -1,7 +1,7 @@
-/** Hands long strings to another thread as transferable bytes: structured clone copies each of them up to four times. */
+/** Moves long strings to another thread as transferable bytes. A structured clone copies each up to four times. */
 import { type Path, putAt } from './lighten.ts';
 
-/** In characters. */
+/** The length of a long string, in characters. */
 const LONG_STRING = 256 * 1024;
 
 export type LongString = { path: Path; bytes: Uint8Array; encoding: 'latin1' | 'utf16le' };
@@ -9,13 +9,13 @@ export type LongString = { path: Path; bytes: Uint8Array; encoding: 'latin1' | '
 function encoded(text: string, path: Path): LongString {
   const isAscii = Buffer.byteLength(text) === text.length;
   const encoding = isAscii ? 'latin1' : 'utf16le';
-  // Not from Buffer's pool, which cannot be transferred.
+  // Buffer's pool cannot be transferred.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text, encoding));
   bytes.write(text, encoding);
   return { path, bytes, encoding };
 }
 
-/** Takes all long strings out of a value, in place. Null replaces each. */
+/** Removes all long strings from a value, in place. Null replaces each string. */
 export function takeLongStrings(value: unknown, path: Path = []): LongString[] {
   if (typeof value !== 'object' || value === null) return [];
   const taken: LongString[] = [];
@@ -30,7 +30,7 @@ export function takeLongStrings(value: unknown, path: Path = []): LongString[] {
   return taken;
 }
 
-/** Undoes `takeLongStrings`, after the bytes were transferred. */
+/** Undoes `takeLongStrings` after the transfer. */
 export function putLongStringsBack(value: unknown, strings: readonly LongString[]): void {
   for (const { bytes, encoding, path } of strings)
     putAt(value, path, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding));

@@ -1,11 +1,11 @@
-/** Spreads the reading of large bodies over time, so that many of them leave time for other requests. */
+/** Spreads the reading of large bodies over time, so that other requests get time too. */
 
 const SLICE_MS = 10;
-/** What a socket delivers at a time. */
+/** The bytes that a socket delivers at a time. */
 const PIECE_BYTES = 64 * 1024;
-/** 200 MiB/s in all, more than a network of 1 Gbit/s delivers. */
+/** 200 MiB/s in total, which exceeds a network of 1 Gbit/s. */
 export const READ_PER_SLICE = 2 * 1024 * 1024;
-/** 50 MiB/s in all. */
+/** 50 MiB/s in total. */
 export const DROPPED_PER_SLICE = 512 * 1024;
 
 type Pausable = { pause(): unknown; resume(): unknown };
@@ -16,13 +16,13 @@ export class Pace {
   #left: number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param perSlice - bytes of all streams together in each slice of 10 ms */
+  /** @param perSlice - bytes that all streams together may deliver in each slice of 10 ms */
   constructor(perSlice: number) {
     this.#perSlice = perSlice;
     this.#left = perSlice;
   }
 
-  /** Counts bytes that a stream has delivered. Once the slice is used up, the stream waits for the next. */
+  /** Counts bytes that a stream has delivered. Once the slice is used up, pauses the stream until the next one. */
   count(stream: Pausable, bytes: number): void {
     this.#left -= bytes;
     this.#timer ??= setTimeout(() => this.#nextSlice(), SLICE_MS);
@@ -31,16 +31,16 @@ export class Pace {
     this.#paused.add(stream);
   }
 
-  /** Call it when the stream is no longer read. */
+  /** Call this when the stream is no longer read. */
   forget(stream: Pausable): void {
     this.#paused.delete(stream);
   }
 
   #nextSlice(): void {
     this.#timer = undefined;
-    // What was read beyond the slice counts against the next one.
+    // Bytes beyond the slice count against the next one.
     this.#left = Math.min(this.#left, 0) + this.#perSlice;
-    // Each delivers a piece at least: all at once would fill a turn of the event loop.
+    // Each stream delivers at least one piece. Resuming all at once would fill a turn of the event loop.
     let resumed = 0;
     for (const stream of this.#paused) {
       if (resumed * PIECE_BYTES >= this.#left) break;

@@ -14,10 +14,10 @@ import { markIncomplete, rememberJson, SealedJson } from './sealed.ts';
 import { Turns } from './turns.ts';
 import type { Result, Task } from './worker.ts';
 
-/** Bodies that may wait for the worker. The byte budget limits them too. */
+/** How many bodies may wait for the worker. The byte budget limits them too. */
 const MAX_WAITING = 256;
 const IDLE_MS = 30_000;
-/** Room for 20 MiB as text, as a value, and as text again. */
+/** Enough for 20 MiB as text, as a value, and as text again. */
 const WORKER_HEAP_MB = 512;
 
 export class BusyError extends Error {
@@ -33,9 +33,9 @@ export class BodyParser {
   #isClosed = false;
 
   /**
-   * Parses a body, which must not be used afterward.
+   * Parses a body. The caller must not use the body afterward.
    *
-   * @throws BodyError if the body is refused; BusyError if too many are waiting
+   * @throws BodyError if the body is rejected; BusyError if too many are waiting
    */
   async parse(body: Blocks, isPassedOn: boolean, isCompared: boolean, most?: number): Promise<unknown> {
     let pieces: Uint8Array[];
@@ -45,11 +45,11 @@ export class BodyParser {
       const { marks, refusal } = scanJson(bytes);
       if (refusal !== undefined) throw new BodyError(refusal);
       if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(bytes.toString('utf8'));
-      // A copy, because the memory of a short body may be its connection's.
+      // Copy it, because the memory of a short body may belong to its connection.
       pieces = [new Uint8Array(bytes)];
     } else pieces = body.toBuffers();
     const result = await this.#run({ pieces, length: body.length, isPassedOn, isCompared, most });
-    // Node builds the worker's result in this turn of the event loop. Process it in another.
+    // Node builds the worker's result in this turn of the event loop. Process it in another turn.
     await otherRequests();
     if ('refusal' in result) throw new BodyError(result.refusal);
     return unpack(result);
@@ -75,7 +75,7 @@ export class BodyParser {
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,
-      // Let the worker sleep in its event loop, not in a wait that nothing interrupts.
+      // Let the worker sleep in its event loop, because nothing interrupts an atomic wait.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });

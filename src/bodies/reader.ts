@@ -23,11 +23,11 @@ export class ReadError extends Error {
   }
 }
 
-/** A received body. It counts against the budget until released. */
+/** A received body. It counts against the budget until it is released. */
 export type Received = { body: Blocks; release(): void };
 
 export type Reading = {
-  /** In bytes. */
+  /** The largest body, in bytes. */
   limit: number;
   sender: string;
 };
@@ -51,7 +51,7 @@ export class BodyReader {
     this.#budget = budget;
   }
 
-  /** Receives a body. On a ReadError, received data is dropped and the rest stays unread. */
+  /** Receives a body. After a ReadError, received data is dropped and the rest stays unread. */
   async read(stream: IncomingMessage, { limit, sender }: Reading): Promise<Received> {
     const announced = announcedLength(stream);
     if (announced !== undefined && announced > limit) throw new ReadError('tooLarge');
@@ -59,7 +59,7 @@ export class BodyReader {
     let fits = announced === undefined || share.fits(announced);
     if (typeof fits !== 'boolean') {
       fits = await fits;
-      // The client may have left meanwhile.
+      // The client may have disconnected meanwhile.
       if (stream.destroyed) throw new ReadError('brokenOff');
     }
     if (!fits) throw new ReadError('noMemory');
@@ -94,7 +94,7 @@ export class BodyReader {
         stream.pause();
         reject(new ReadError(refusal));
       };
-      /** A piece waits for the budget. */
+      /** Whether a piece is waiting for the budget. */
       let isWaiting = false;
       let hasEnded = false;
       const onBroken = () => {
@@ -105,7 +105,7 @@ export class BodyReader {
         if (measured.received > limit) return refuse('tooLarge');
         const room = share.take(piece.length);
         if (typeof room === 'boolean') return add(piece, room);
-        // No other piece arrives until the budget has answered, but the end does.
+        // No other piece arrives before the budget responds, but the end of the body may.
         stream.pause();
         isWaiting = true;
         void room.then((hasRoom) => {
@@ -143,7 +143,7 @@ export class BodyReader {
     clearInterval(this.#timer);
   }
 
-  /** Refuses bodies that were too slow in two checks in a row: once may be this process's own delay. */
+  /** Rejects bodies that were too slow in two checks in a row. One slow check may be this process's own delay. */
   #check(): void {
     const now = performance.now();
     for (const body of this.#open) {

@@ -1,9 +1,9 @@
 import { MAX_COMMAS, MAX_NESTING, MAX_STRUCTURE } from './limits.ts';
 
 export type Scan = {
-  /** Why the body is refused, as a sentence for the client. */
+  /** Why the body is rejected, as a sentence for the client. */
   refusal?: string;
-  /** Structural characters and commas outside strings. */
+  /** The number of structural characters and commas outside strings. */
   marks: number;
 };
 
@@ -12,7 +12,7 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** Estimates what a parser would build, before any parsing. The UTF-8 may be invalid JSON. Contract section 6. */
+/** Estimates what parsing would build. The input must be UTF-8, but may be invalid JSON. Contract section 6. */
 export function scanJson(body: Uint8Array): Scan {
   let depth = 0;
   let structure = 0;

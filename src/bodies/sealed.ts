@@ -1,15 +1,15 @@
 /**
- * Parts of a body that stay JSON text, because reading or writing them would block the event loop. Contract section 6.
+ * Parts of a body that stay JSON text, because parsing or writing them would block the event loop. Contract section 6.
  */
 
-/** JSON text written by a worker, by value. The values never change. */
+/** JSON text that a worker wrote, by value. The values never change. */
 const texts = new WeakMap<object, Uint8Array>();
 
 const incomplete = new WeakSet<object>();
 
-/** Replaces a value that was too large to transfer. Its members cannot be read. */
+/** Stands for a value that was too large to transfer. Its members cannot be read. */
 export class SealedJson {
-  /** For code that does not use `writeJson`: correct, but as slow as what sealing avoids. */
+  /** For code that does not use `writeJson`. Correct, but as slow as parsing the value. */
   toJSON(): unknown {
     const text = texts.get(this);
     return text === undefined ? null : JSON.parse(decoded(text));
@@ -20,21 +20,21 @@ export function rememberJson(value: object, text: Uint8Array): void {
   texts.set(value, text);
 }
 
-/** Notes that parts of a body cannot be read, not even as text. */
+/** Marks a body that has unreadable parts, not even available as text. */
 export function markIncomplete(body: object): void {
   incomplete.add(body);
 }
 
 export const isIncomplete = (body: object): boolean => incomplete.has(body);
 
-/** Not `Buffer.from(text)`, which would copy it. */
+/** `Buffer.from(text)` would copy it. */
 const decoded = (text: Uint8Array): string =>
   Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('utf8');
 
 const knownText = (value: unknown): Uint8Array | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;
 
-/** Writes an object like `JSON.stringify`, or in pieces of UTF-8 if texts are known: joining them would copy them. */
+/** Writes an object like `JSON.stringify`. If texts are known, returns UTF-8 pieces: joining them would copy them. */
 export function writeJson(body: Readonly<Record<string, unknown>>): string | Uint8Array[] {
   const members = Object.entries(body).filter(([, value]) => value !== undefined);
   if (!members.some(([, value]) => knownText(value) !== undefined)) return JSON.stringify(body);
@@ -45,7 +45,7 @@ export function writeJson(body: Readonly<Record<string, unknown>>): string | Uin
   return [...pieces, Buffer.from('}')];
 }
 
-/** A value as JSON, at once if its text is known. */
+/** A value as JSON, without serializing it if its text is known. */
 export function jsonOf(value: unknown): string {
   const text = knownText(value);
   return text === undefined ? JSON.stringify(value) : decoded(text);

@@ -8,8 +8,8 @@ export class TurnError extends Error {
 }
 
 /**
- * Runs one task at a time, smallest first. Each time a waiting task is overtaken, its weight halves, so at most 25
- * tasks overtake the largest body. Contract section 6.
+ * Runs one task at a time, smallest first. Each time another task overtakes a waiting one, its weight halves. At most
+ * 25 tasks therefore overtake the largest body. Contract section 6.
  */
 export class Turns {
   readonly #most: number;
@@ -20,7 +20,7 @@ export class Turns {
     this.#most = most;
   }
 
-  /** @throws TurnError if too many wait, and whatever the work throws */
+  /** @throws TurnError if too many tasks wait, and whatever the work throws */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     if (this.#isTaken) {
       if (this.#waiting.length >= this.#most) throw new TurnError();

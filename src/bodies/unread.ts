@@ -1,14 +1,14 @@
-/** The rest of bodies that were answered before they arrived. Contract section 6. */
+/** Drops the rest of bodies that got a response before they arrived completely. Contract section 6. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { DROPPED_PER_SLICE, Pace } from './pace.ts';
 
 /** How long a client may take to send the rest. */
 const DROPPING_MS = 5000;
-/** Beyond this many connections, the oldest is closed: each holds data in memory. */
+/** Beyond this many connections, the oldest is closed, because each holds data in memory. */
 const MOST_DROPPING = 100;
 
-/** A timer that stayed would keep the connection, or the request, in memory. */
+/** Clears the timer on close, because it would keep the connection or the request in memory. */
 function destroyUnlessClosed(socket: Socket, request?: IncomingMessage): void {
   const timer = setTimeout(() => socket.destroy(), DROPPING_MS).unref();
   const forget = () => {
@@ -21,18 +21,18 @@ function destroyUnlessClosed(socket: Socket, request?: IncomingMessage): void {
 }
 
 /**
- * Drops the rest of bodies, and keeps their connections open until the clients can read the response: if data is not
- * read, a client's system discards the response. Node would drop it as fast as it arrives, and close the connection while
- * the client sends.
+ * Drops the rest of bodies, and keeps their connections open until the clients can read the response. If data stays
+ * unread, a client's operating system discards the response. Node would drop data as fast as it arrives, and would
+ * close the connection while the client sends.
  */
 export class UnreadBodies {
   readonly #pace = new Pace(DROPPED_PER_SLICE);
   readonly #connections = new Set<Socket>();
 
-  /** Call it before the response is sent. */
+  /** Call this before the response is sent. */
   drop(request: IncomingMessage): void {
     const { socket } = request;
-    // Node itself drops what nobody has begun to read.
+    // Node itself drops a body that nothing has begun to read.
     request.read();
     request.on('data', (piece: Buffer) => this.#pace.count(request, piece.length));
     request.once('close', () => this.#pace.forget(request));
@@ -48,7 +48,7 @@ export class UnreadBodies {
     };
   }
 
-  /** Call it after the response. */
+  /** Call this after the response. */
   endSoon(request: IncomingMessage): void {
     destroyUnlessClosed(request.socket, request);
   }

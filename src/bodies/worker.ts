@@ -11,15 +11,15 @@ import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
 
 export type Task = {
-  /** The body. */
+  /** The bytes of the body, in order. */
   pieces: Uint8Array[];
-  /** In bytes. */
+  /** The length of the body, in bytes. */
   length: number;
   /** Whether an upstream gets the body. If so, the worker writes its larger members as JSON. */
   isPassedOn: boolean;
-  /** Whether it came with an `Idempotency-Key`. */
+  /** Whether the request has an `Idempotency-Key`. */
   isCompared: boolean;
-  /** As for `lighten`. */
+  /** The parameter of `lighten`. */
   most: number | undefined;
 };
 
@@ -27,25 +27,25 @@ export type Result =
   | { refusal: string }
   | {
       value: unknown;
-      /** The values taken out. `text` is undefined if nobody needs it. */
+      /** The removed values. `text` is undefined if it is not needed. */
       pieces: { path: Path; text: Uint8Array | undefined }[];
       members: { name: string; text: Uint8Array }[];
       strings: LongString[];
       digest: string | undefined;
     };
 
-/** Longer top-level strings are passed on as they are: no field that the service reads is that long. */
+/** Longer top-level strings are kept as JSON text. No field that Parley reads is that long. */
 const LONG_STRING = 64 * 1024;
 
-/** Each step leaves as much garbage as the body is long. With less than this, V8 collects it soon enough by itself. */
+/** Each step leaves as much garbage as the body is long. Below this size, V8 collects it soon enough. */
 const MUCH_GARBAGE_BYTES = 4 * 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-// On Linux, the priority of this thread alone: on a busy machine, the event loop goes first.
+// On Linux, this only affects this thread. On a busy machine, the event loop runs first.
 setPriority(10);
 
-// Unlike Buffer.from, it allocates separate memory each time, which can be transferred.
+// Unlike `Buffer.from`, it allocates separate memory each time, which can be transferred.
 const encoder = new TextEncoder();
 const jsonOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 

@@ -6,7 +6,7 @@ import { rememberJson } from './sealed.ts';
 const LARGE = 1024 * 1024;
 const SLICE = 64 * 1024;
 
-/** A surrogate pair that is cut in two becomes two escapes, which mean the same. */
+/** A surrogate pair that is cut in two becomes two escapes with the same meaning. */
 function* slicesOf(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length; at += SLICE)
@@ -35,7 +35,7 @@ function* jsonOf(value: unknown): Generator<string> {
   } else yield JSON.stringify(value);
 }
 
-/** About the length of a value as JSON. */
+/** The approximate length of a value as JSON. */
 export function lengthOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + lengthOf(item), 0);
@@ -44,8 +44,8 @@ export function lengthOf(value: unknown): number {
 }
 
 /**
- * Writes a value in turns and remembers its JSON if it is large, so that `writeJson` need not write it. The value must not change
- * afterward.
+ * Writes a large value in turns and remembers its JSON, so that `writeJson` need not write it. The value must not
+ * change afterward.
  */
 export async function writeInTurns(value: object): Promise<void> {
   if (lengthOf(value) <= LARGE) return;
