@@ -3,7 +3,7 @@ import { Semaphore } from './semaphore.ts';
 
 const overloaded = () => new ApiError('overloaded');
 
-/** Runs a few tasks at once, and queues some in order. The rest are refused at once. */
+/** Runs a few tasks at once, queues some in order, and rejects the rest immediately. */
 export class BoundedQueue {
   readonly #slots: Semaphore;
   readonly #places = new Map<string, number>();
@@ -14,7 +14,7 @@ export class BoundedQueue {
     this.#placesOfOwner = Math.floor((runningAtOnce + waitingAtMost) / 2);
   }
 
-  /** An `owner` may take at most half of all places. Throws `overloaded` at once if too many wait, or what `signal` says. */
+  /** An `owner` may use half of all places. Throws `overloaded` at once if too many wait, or `signal`'s reason. */
   async run<T>(task: () => Promise<T>, owner: string | null = null, signal?: AbortSignal): Promise<T> {
     if (owner === null) return this.#run(task, signal);
     const places = this.#places.get(owner) ?? 0;

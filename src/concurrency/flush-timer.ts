@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const FLUSH_MS = 1000;
-/** A hanging database must not keep the process from exiting. */
+/** An unresponsive database must not keep the process from exiting. */
 const STOP_MS = 2000;
 
 export class FlushTimer {
@@ -19,7 +19,7 @@ export class FlushTimer {
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS).unref();
   }
 
-  /** A write in progress is not overtaken: that keeps the order, on at most one connection. */
+  /** Joins a write in progress, which keeps the order and uses at most one connection. */
   flush(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;

@@ -1,4 +1,4 @@
-/** One write, or read, at a time; items that arrive meanwhile share the next one. A single item waits for nobody. */
+/** Runs one write, or read, at a time. Items that arrive meanwhile share the next one. A single item does not wait. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 
@@ -9,10 +9,10 @@ type Waiting<Item, Result> = {
 };
 
 export type GroupCommitOptions<Item, Result> = {
-  /** One transaction; one result per item, in order. The next write does not wait for promises among the results. */
+  /** One transaction. Returns one result per item, in order. The next write does not wait for promises in it. */
   write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>;
   batchSize: number;
-  /** Maximum per write, by `sizeOf`; a larger item is written alone. */
+  /** The most bytes per write, as measured by `sizeOf`. A larger item is written alone. */
   batchBytes?: number;
   sizeOf?: (item: Item) => number;
   queueSize: number;
@@ -27,7 +27,7 @@ export class GroupCommit<Item, Result> {
     this.#options = options;
   }
 
-  /** Resolves once the write is committed. Throws `overloaded` at once if too many wait, and errors of the write. */
+  /** Resolves once the write is committed. Throws `overloaded` at once if too many wait, or the write's error. */
   submit(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.queueSize) {
       return Promise.reject(new ApiError('overloaded'));
@@ -56,7 +56,7 @@ export class GroupCommit<Item, Result> {
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Include what the sockets have received meanwhile.
+      // Include items that have arrived on sockets meanwhile.
       await nextTurn();
       const batch = this.#queue.splice(0, this.#nextCount());
       try {

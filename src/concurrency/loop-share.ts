@@ -1,16 +1,16 @@
-/** What counted work may take of one turn of the event loop, in microseconds. */
+/** How much counted work may run in one turn of the event loop, in microseconds. */
 const SHARE = 8000;
 
 /**
- * Bounds how much work many requests together do in one turn of the event loop, so that other requests need not wait for
- * all of it. Costs are estimates in microseconds. Each `SHARE` of work costs one turn, however many turns it was
- * spread over: counting per turn would cost a system call in each.
+ * Limits the work of many requests in one turn of the event loop, so that other requests need not wait for all of it.
+ * Costs are estimates in microseconds. Each `SHARE` of work costs one turn, regardless of how many turns it was spread
+ * over. Counting per turn would cost a system call in each.
  */
 export class LoopShare {
   readonly #waiting: { cost: number; resume: () => void }[] = [];
   #left = SHARE;
 
-  /** Counts work. Returns a promise to await first if the share is used up. Work is resumed in order. */
+  /** Counts work. Returns a promise to await first if the share is used up. Work resumes in order. */
   take(cost: number): Promise<void> | undefined {
     if (this.#left > 0) {
       this.#left -= cost;
@@ -34,5 +34,5 @@ export class LoopShare {
   };
 }
 
-/** The share of this process's one event loop. */
+/** The share of this process's event loop. */
 export const loopShare = new LoopShare();

@@ -8,19 +8,19 @@ export class Semaphore {
     this.#waitingAtMost = waitingAtMost;
   }
 
-  /** Whether all slots and waiting places are taken. Check it before `take`, which always queues. */
+  /** Whether all slots and queue places are taken. Check it before `take`, which always queues. */
   get isFull(): boolean {
     return this.#free === 0 && this.#waiting.size >= this.#waitingAtMost;
   }
 
-  /** Takes a free slot. Returns a function that releases it, to call once, or undefined if none is free. */
+  /** Takes a free slot. Returns a function that releases it, to call once, or undefined if no slot is free. */
   tryTake(): (() => void) | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;
     return () => this.#release();
   }
 
-  /** As `tryTake`, but waits for a slot until `signal` aborts. */
+  /** Like `tryTake`, but waits for a slot until `signal` aborts. */
   async take(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     const release = this.tryTake();
@@ -53,7 +53,7 @@ export class Semaphore {
     });
   }
 
-  /** Hands the slot to the next in line without freeing it in between. */
+  /** Passes the slot to the next waiting task without freeing it in between. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#free += 1;

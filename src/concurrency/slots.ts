@@ -1,14 +1,14 @@
-/** Slots with a name: how many tasks of a kind run at once, and how many may wait for one. */
+/** A named queue: how many tasks of one kind may run at once, and how many may wait. */
 import { BoundedQueue } from './bounded-queue.ts';
 
 export type SlotQueue = { name: string; slots: number; waiting: number };
 
 export interface Slots {
   /**
-   * Takes a slot, waiting for one if there is none. An `owner` may take at most half of all places.
+   * Takes a slot, or waits for one. An `owner` may use at most half of all slots and queue places.
    *
    * @throws ApiError `overloaded` at once if too many wait; the signal's reason
-   * @returns the function that releases it, to call once
+   * @returns a function that releases the slot, to call once
    */
   take(queue: SlotQueue, owner?: string | null, signal?: AbortSignal): Promise<() => void>;
 }
