@@ -44,7 +44,7 @@ function periodOf(name: string): BillingPeriod {
   );
 }
 
-/** For programs: field names as in the API. */
+/** The JSON form of an account, with the API's field names. */
 const shown = (account: Account) => ({
   id: account.id,
   email: account.email,

@@ -1,4 +1,4 @@
-/** Arguments of a command, and the help about them. */
+/** The arguments of commands, and help texts about them. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Command, type Input, type Option, UsageError } from './command.ts';
@@ -12,7 +12,7 @@ const optionsOf = ({ options = {} }: Command) => ({ ...options, ...everywhere })
 
 const spelled = (name: string, { value }: Option) => `--${name}${value === undefined ? '' : ` ${value}`}`;
 
-/** Such as `npx parley accounts show EMAIL [--json]`. */
+/** Returns the usage line, such as `npx parley accounts show EMAIL [--json]`. */
 export function usageOf(command: Command): string {
   const { help: _help, ...options } = optionsOf(command);
   const optional = Object.entries(options).map(([name, option]) => `[${spelled(name, option)}]`);
@@ -24,7 +24,6 @@ const columns = (rows: readonly (readonly [string, string])[]): string[] => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`);
 };
 
-/** The help of one command. */
 export function helpOf(command: Command): string[] {
   const rows = Object.entries(optionsOf(command)).map(
     ([name, option]) => [spelled(name, option), option.help] as const,
@@ -33,7 +32,6 @@ export function helpOf(command: Command): string[] {
   return [command.summary, '', `Usage: ${usageOf(command)}`, ...details, '', ...columns(rows)];
 }
 
-/** The list of commands. */
 export function overviewOf(commands: readonly Command[]): string[] {
   return [
     'Usage: npx parley COMMAND [--json] [--help]',
@@ -45,7 +43,7 @@ export function overviewOf(commands: readonly Command[]): string[] {
   ];
 }
 
-/** The first one or two arguments name the command. Returns it with the other arguments. */
+/** Finds the command named by the first one or two arguments. Returns it with the remaining arguments. */
 export function commandOf(
   commands: readonly Command[],
   args: readonly string[],
@@ -58,7 +56,7 @@ export function commandOf(
   return { command: undefined, rest: [...args] };
 }
 
-/** @throws UsageError with the usage */
+/** @throws UsageError with the usage line */
 export function parseInput(command: Command, args: readonly string[]): Input {
   const options = Object.fromEntries(
     Object.entries(optionsOf(command)).map(([name, { type }]) => [name, { type }]),
@@ -87,7 +85,7 @@ export function parseInput(command: Command, args: readonly string[]): Input {
   return input;
 }
 
-/** A whole number. Throws UsageError. */
+/** Parses an option as a whole number. Throws UsageError. */
 export function wholeNumber({ options }: Input, name: string, fallback: number, most: number): number {
   const value = options[name];
   if (value === undefined) return fallback;

@@ -1,4 +1,4 @@
-/** `npm run audit`: `parley audit`. */
+/** `npm run audit` runs `parley audit`. */
 import { commandLine } from './command-line.ts';
 import { commandNamed } from './operator.ts';
 

@@ -1,4 +1,4 @@
-/** `parley backup`: a copy of the embedded database, also while the service runs. Contract section 11. */
+/** `parley backup` copies the embedded database, even while the service runs. Contract section 11. */
 import { CommandError, type DatabaseCommand } from './command.ts';
 
 export const backup: DatabaseCommand = {

@@ -1,4 +1,4 @@
-/** Runs commands: in this process, or in the running service if that holds the embedded database. */
+/** Runs commands in this process, or in the running service if it holds the embedded database. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';
@@ -18,7 +18,7 @@ async function onPostgres(config: Config, url: string, name: string, args: strin
   }
 }
 
-/** @throws DataDirError if another process has the folder */
+/** @throws DataDirError if another process holds the folder */
 async function inThisProcess(
   config: Config,
   name: string,
@@ -31,7 +31,7 @@ async function inThisProcess(
       `DATA_DIR ${dataDir} has no database yet. Start the service once, or set DATA_DIR or DATABASE_URL to the values that the service uses.`,
     );
   }
-  // Files that the embedded database writes are private to this user.
+  // Only this user can access the files that the embedded database writes.
   process.umask(0o077);
   const lock = await lockDataDir(
     dataDir,
@@ -60,7 +60,7 @@ async function onEmbedded(config: Config, name: string, args: string[], migrates
   }
 }
 
-/** Runs a command on the configured database, wherever that is. A stopped embedded one is migrated first. */
+/** Runs a command on the configured database, in whichever process holds it. Migrates a stopped embedded one first. */
 export const onDatabaseOf = (
   config: Config,
   name: string,
@@ -71,7 +71,7 @@ export const onDatabaseOf = (
     ? onEmbedded(config, name, args, migrates)
     : onPostgres(config, config.databaseUrl, name, args);
 
-/** Arguments as the service needs them, which has another working directory. */
+/** Makes paths absolute, because the service has another working directory. */
 const absolute = (command: Command, args: readonly string[], positionals: readonly string[]): string[] =>
   command.parameters.includes('FOLDER') ? ['--', ...positionals] : [...args];
 
@@ -85,8 +85,7 @@ async function resultOf(command: Command, args: readonly string[]): Promise<Resu
 }
 
 /**
- * Runs a command and prints its output, as JSON with `--json`. What went wrong goes to standard error. Sets the exit
- * code.
+ * Runs a command and prints its output, as JSON with `--json`. Prints problems to standard error. Sets the exit code.
  */
 export async function commandLine(command: Command, args: readonly string[]): Promise<void> {
   const isJson = args.includes('--json');

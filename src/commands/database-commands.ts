@@ -1,4 +1,4 @@
-/** The commands that the process with the database runs. */
+/** The commands that run in the process that holds the database. */
 import { accountCommands } from './accounts.ts';
 import { backup } from './backup.ts';
 import type { DatabaseCommand } from './command.ts';

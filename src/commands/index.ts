@@ -1,4 +1,4 @@
-/** All commands of `parley`, in the order of its help. */
+/** All `parley` commands, in the order of the help. */
 import type { Command } from './command.ts';
 import { databaseCommands } from './database-commands.ts';
 import { doctor } from './doctor/index.ts';

@@ -11,7 +11,7 @@ import { table } from './table.ts';
 const FEWEST_CHARACTERS = 3;
 const PUBLIC_ID_LENGTH = 8;
 
-/** The public ID in `parley_XXXXXXXX`, in the first characters of one, or in a whole key. Never repeats a secret. */
+/** The public ID in `parley_XXXXXXXX`, in its first characters, or in a whole key. Never repeats a secret. */
 function publicIdIn(text: string): string {
   const [, id] = /^(?:parley_)?([0-9A-Za-z]{1,8})(?:_[0-9A-Za-z]{49})?$/.exec(text) ?? [];
   if (id === undefined || id.length < FEWEST_CHARACTERS)

@@ -1,4 +1,4 @@
-/** Commands on the database, run by the process that owns it. Contract sections 9, 11, and 17. */
+/** Runs commands on the database, in the process that holds it. Contract sections 9, 11, and 17. */
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { parseInput } from './arguments.ts';
 import { type CommandContext, CommandError, type DatabaseCommand, type Result } from './command.ts';
@@ -7,13 +7,13 @@ import { doctorDatabase } from './doctor/database.ts';
 
 export { type CommandContext, CommandError } from './command.ts';
 
-/** The names that `npm run` has. */
+/** Command names in `npm run`. */
 const shortNames: Readonly<Record<string, string>> = {
   'reset-password': 'accounts reset-password',
   'set-plan': 'accounts set-plan',
 };
 
-/** @throws CommandError if there is none */
+/** @throws CommandError if there is no such command */
 export function commandNamed(name: string): DatabaseCommand {
   const command = [...databaseCommands, doctorDatabase].find(
     (one) => one.name === (shortNames[name] ?? name),
@@ -23,7 +23,7 @@ export function commandNamed(name: string): DatabaseCommand {
   throw new CommandError(`There is no command "${name}". Available commands: ${names}.`);
 }
 
-/** The database's own message: Drizzle's wrapper contains every parameter. */
+/** The database's message, because Drizzle's wrapper contains every parameter. */
 export function reasonOf(error: unknown): string {
   if (isUnavailable(error)) return `the database cannot be reached (${sqlState(error)}).`;
   const root = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -50,7 +50,7 @@ export async function runCommand(
   }
 }
 
-/** Runs a command and returns its lines. Throws CommandError, also if the command found a fault. */
+/** Runs a command and returns its lines. Throws CommandError, even if the command only found a fault. */
 export async function runOperatorCommand(
   context: CommandContext | undefined,
   name: string,
@@ -61,12 +61,12 @@ export async function runOperatorCommand(
   return [...text];
 }
 
-/** For the local socket in `DATA_DIR`, which carries lines of text. */
+/** Handles commands on the local socket in `DATA_DIR`, which carries lines of text. */
 export const commandHandler =
   (current: () => CommandContext | undefined) =>
   async (name: string, args: string[]): Promise<string[]> => [
     JSON.stringify(await runCommand(current(), name, args)),
   ];
 
-/** What `commandHandler` answered. */
+/** Decodes the result of `commandHandler`. */
 export const handledResult = (lines: readonly string[]): Result => JSON.parse(lines.join('')) as Result;

@@ -1,4 +1,4 @@
-/** `npx parley`: the operator's commands. Contract section 17. */
+/** `npx parley` runs the operator's commands. Contract section 17. */
 import { version } from '../project.ts';
 import { commandOf, overviewOf } from './arguments.ts';
 import { exitCodes } from './command.ts';

@@ -1,4 +1,4 @@
-/** `npm run reset-password`: `parley accounts reset-password`. */
+/** `npm run reset-password` runs `parley accounts reset-password`. */
 import { commandLine } from './command-line.ts';
 import { commandNamed } from './operator.ts';
 

@@ -1,4 +1,4 @@
-/** `npm run set-plan`: `parley accounts set-plan`. */
+/** `npm run set-plan` runs `parley accounts set-plan`. */
 import { commandLine } from './command-line.ts';
 import { commandNamed } from './operator.ts';
 

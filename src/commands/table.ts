@@ -1,4 +1,4 @@
-/** A table in plain text: columns as wide as their longest value. */
+/** Formats a plain-text table whose columns are as wide as their longest value. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),

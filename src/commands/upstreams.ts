@@ -9,7 +9,7 @@ import {
 } from '../store/upstream-reloads.ts';
 import { CommandError, type DatabaseCommand } from './command.ts';
 
-/** How long processes may take to answer. */
+/** How long processes may take to respond. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 100;
 

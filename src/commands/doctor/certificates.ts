@@ -1,4 +1,4 @@
-/** The TLS certificates of upstreams. */
+/** Checks the TLS certificates of upstreams. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { counted } from '../counted.ts';
@@ -10,7 +10,7 @@ const SOON_DAYS = 21;
 
 const renew = 'Renew the certificate of that server. If renewal is automatic, check why it failed.';
 
-/** Nothing for a server that cannot be reached: another check says so. */
+/** Returns nothing if the server is unreachable, because another check reports that. */
 export async function checkCertificate(about: string, url: URL, now = Date.now()): Promise<Finding[]> {
   if (url.protocol !== 'https:') return [];
   const host = url.hostname.replace(/^\[|\]$/g, '');

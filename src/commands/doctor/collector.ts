@@ -1,4 +1,4 @@
-/** Whether the collector of traces takes what the service exports. Contract section 17. */
+/** Checks whether the trace collector accepts what the service exports. Contract section 17. */
 import type { Config } from '../../config.ts';
 import { type Finding, isWarning, reasonOf } from './finding.ts';
 
@@ -10,7 +10,7 @@ export async function checkCollector(config: Config | undefined): Promise<Findin
   if (endpoint === undefined) return [];
   const address = new URL(`${endpoint.replace(/\/+$/, '')}/v1/traces`);
   try {
-    // An empty message, which is a valid export of nothing.
+    // An empty message is a valid export without spans.
     const response = await fetch(address, {
       method: 'POST',
       headers: { 'content-type': 'application/x-protobuf' },
@@ -18,7 +18,7 @@ export async function checkCollector(config: Config | undefined): Promise<Findin
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     await response.body?.cancel();
-    // The exporter has headers of its own, perhaps with a key.
+    // The exporter sends its own headers, possibly with a key.
     if (response.ok || response.status === 401 || response.status === 403) return [];
     return [
       isWarning(

@@ -1,9 +1,9 @@
-/** The environment: every invalid variable, and settings that do not fit together. Contract section 13. */
+/** Checks the environment: invalid variables, and settings that conflict. Contract section 13. */
 import { type Config, isLoopback, loadConfig } from '../../config.ts';
 import { ConfigError, type Env, text } from '../../environment.ts';
 import { type Finding, isError, isWarning } from './finding.ts';
 
-/** How many letters have to be inserted, removed, or replaced; two neighbors that are swapped count as one. */
+/** The number of letters to insert, remove, or replace. Swapping two neighbors counts as one. */
 function distance(one: string, other: string): number {
   const rows = Array.from({ length: one.length + 1 }, (_, row) => [row, ...Array(other.length).fill(0)]);
   rows[0] = Array.from({ length: other.length + 1 }, (_, column) => column);
@@ -23,7 +23,7 @@ function distance(one: string, other: string): number {
   return at(one.length, other.length);
 }
 
-/** The variables that the configuration reads. */
+/** The names of all variables that the configuration reads. */
 function settingNames(): string[] {
   const names = new Set<string>();
   const asked = new Proxy({} as Env, {
@@ -36,7 +36,7 @@ function settingNames(): string[] {
   return [...names];
 }
 
-/** Names that are almost those of settings. Short names are too much alike. */
+/** Warns about names that almost match a setting. Ignores short names, because many of them are similar. */
 function misspelled(env: Env): Finding[] {
   const settings = settingNames();
   return Object.keys(env).flatMap((name) => {
@@ -47,7 +47,7 @@ function misspelled(env: Env): Finding[] {
   });
 }
 
-/** The configuration without its invalid variables, and a finding for each of them. */
+/** Returns the configuration without its invalid variables, and a finding for each of them. */
 export function readConfiguration(env: Env): { config: Config; findings: Finding[] } {
   const findings: Finding[] = misspelled(env);
   const rest: Record<string, string | undefined> = { ...env };
@@ -181,7 +181,7 @@ function reachability(config: Config): Finding[] {
   return findings;
 }
 
-/** Settings that are valid one by one, but not safe or not useful together. */
+/** Checks settings that are valid separately, but unsafe or useless together. */
 export const checkSettings = (env: Env, config: Config): Finding[] => [
   ...secrets(env, config),
   ...reachability(config),

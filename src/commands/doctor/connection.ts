@@ -1,4 +1,4 @@
-/** Whether the database can be reached, and what it says about itself. Contract section 11. */
+/** Checks whether the database is reachable, and lets it check itself. Contract section 11. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -29,7 +29,7 @@ function unreachable(about: string, error: unknown): Finding {
   );
 }
 
-/** Which database a URL leads to, whatever its name. */
+/** Identifies the database behind a URL, regardless of the name in the URL. */
 async function identity(url: string): Promise<string> {
   const { close, db } = openSession(url);
   try {
@@ -76,7 +76,7 @@ async function checkUrls(url: string, directUrl: string): Promise<Finding[]> {
   }
 }
 
-/** Asks the running service, if it has the embedded database. */
+/** If the running service holds the embedded database, the check runs there. */
 export async function checkConnection(config: Config): Promise<Finding[]> {
   const { databaseDirectUrl, databaseUrl, dataDir } = config;
   if (databaseUrl === undefined && !existsSync(join(dataDir, 'PG_VERSION'))) return [];

@@ -1,4 +1,4 @@
-/** The folder of the embedded database. Contract section 11. */
+/** Checks the folder of the embedded database. Contract section 11. */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
@@ -6,7 +6,7 @@ import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
 
 const GIB = 1024 ** 3;
 
-/** Bytes that this user may still write. */
+/** The number of bytes that this user can still write. */
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
@@ -55,7 +55,7 @@ function checkSpace(folder: string, free: number): Finding[] {
   return [];
 }
 
-/** The folder itself, or the nearest one above it that exists. */
+/** The folder itself, or its nearest ancestor that exists. */
 async function existing(folder: string): Promise<string> {
   try {
     await stat(folder);

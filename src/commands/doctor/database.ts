@@ -1,4 +1,4 @@
-/** The database, as the process that owns it sees it. Contract section 11. */
+/** Checks the database, from the process that holds it. Contract section 11. */
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Config } from '../../config.ts';
@@ -10,7 +10,7 @@ import { counted } from '../counted.ts';
 import { type Finding, isError, isWarning } from './finding.ts';
 
 const OLDEST_VERSION = 14;
-/** Cookies, limits, and leases bear less. */
+/** Cookies, limits, and leases tolerate less skew than this. */
 const SKEW_MS = 2000;
 
 type Server = {
@@ -94,7 +94,7 @@ async function checkClock(db: Db): Promise<Finding[]> {
     db,
     sql`select extract(epoch from ledger_now())::float8 * 1000 as ms`,
   );
-  // The statement ran at some time between.
+  // The statement ran at some time between the two readings.
   const ahead = Math.max(0, (clock?.ms ?? start) - Date.now());
   const behind = Math.max(0, start - (clock?.ms ?? start));
   const skew = Math.max(ahead, behind);
@@ -115,7 +115,7 @@ const migrated = () =>
     }
   ).entries;
 
-/** Undefined: there are no tables. */
+/** Returns undefined if the database has no tables. */
 async function checkSchema(db: Db): Promise<Finding[] | undefined> {
   const [tables] = await rowsOf<{ found: boolean }>(
     db,
@@ -207,7 +207,7 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
   return findings;
 }
 
-/** Of messages that should have been sent, or were attempted in the last hour. */
+/** Counts of messages that are overdue, or were attempted in the last hour. */
 type Outbox = { overdue: number; failed: number; delivered: number; error: string | null };
 
 async function checkWebhooks(db: Db): Promise<Finding[]> {
@@ -265,7 +265,7 @@ async function checkDatabase(db: Db, config: Config): Promise<Finding[]> {
   ];
 }
 
-/** Not listed: `doctor` runs it. */
+/** Not in the list of commands, because `doctor` runs it. */
 export const doctorDatabase: DatabaseCommand = {
   name: 'doctor-database',
   summary: 'Check the database.',

@@ -1,12 +1,12 @@
-/** What `parley doctor` found. Contract section 17. */
+/** A result of `parley doctor`. Contract section 17. */
 export type Finding = {
-  /** An `error` stops the service, or a part of it. A `warning` is a risk. */
+  /** An `error` stops the service or a part of it. A `warning` is a risk. */
   level: 'error' | 'warning';
-  /** A variable, or a part of the service. */
+  /** The name of a variable, or a part of the service. */
   about: string;
-  /** What is wrong, as a sentence. */
+  /** The fault, as a sentence. */
   problem: string;
-  /** What to do, as a sentence. */
+  /** The remedy, as a sentence. */
   remedy: string;
 };
 
@@ -26,7 +26,7 @@ export const isWarning = (...[about, problem, remedy]: Said): Finding => ({
   remedy,
 });
 
-/** An error's code, or its message. */
+/** The code of an error, or its message. */
 export function reasonOf(error: unknown): string {
   const { cause, code, message } = error as { cause?: unknown; code?: unknown; message?: string };
   if (typeof code === 'string') return code;

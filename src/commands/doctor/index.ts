@@ -1,4 +1,4 @@
-/** `parley doctor`: what is wrong with an installation, and what to do. Contract section 17. */
+/** `parley doctor` finds faults of an installation and explains how to fix them. Contract section 17. */
 import { readFileSync } from 'node:fs';
 import type { Env } from '../../environment.ts';
 import { projectRoot } from '../../project.ts';
@@ -13,7 +13,7 @@ import { checkListening } from './listening.ts';
 import { checkRedis } from './redis.ts';
 import { checkUpstreams } from './upstreams.ts';
 
-/** What a test cannot change on its machine. */
+/** The properties of the machine that a test must replace. */
 export type Machine = { freeBytes: typeof freeBytes; nodeVersion: string };
 
 const thisMachine: Machine = { freeBytes, nodeVersion: process.versions.node };
@@ -29,7 +29,7 @@ function checkNode(version: string): Finding[] {
   ];
 }
 
-/** Everything that is wrong, errors first. */
+/** Returns all findings, errors first. */
 export async function diagnose(env: Env, machine: Machine = thisMachine): Promise<Finding[]> {
   const { config, findings } = readConfiguration(env);
   const checks = await Promise.all([

@@ -1,4 +1,4 @@
-/** Whether the service can listen, or is listening already. Contract section 13. */
+/** Checks whether the service can listen, or already does. Contract section 13. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../../config.ts';

@@ -1,10 +1,10 @@
-/** Whether Redis can share the limits. Contract section 5. */
+/** Checks whether Redis can share the limits. Contract section 5. */
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.ts';
 import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
 
 const CONNECT_MS = 3000;
-/** The service counts alone after this: see `limits/redis-link.ts`. */
+/** After this time, a replica counts alone: see `limits/redis-link.ts`. */
 const SLOW_MS = 100;
 const PROBES = 5;
 

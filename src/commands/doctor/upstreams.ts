@@ -1,4 +1,4 @@
-/** Whether upstreams can be reached, accept their keys, and have their models. Contract section 8. */
+/** Checks whether upstreams are reachable, accept their keys, and have their models. Contract section 8. */
 import type { Config } from '../../config.ts';
 import { isLoopback } from '../../config.ts';
 import type { Dialect } from '../../engines/dialects/dialect.ts';
@@ -10,17 +10,17 @@ import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
 const PATIENCE_MS = 10_000;
 
 type Upstream = {
-  /** What the operator calls its settings. */
+  /** The operator's names for the settings. */
   names: { url: string; key: string; model: string };
   url: string;
   apiKey?: string | undefined;
   headers?: Readonly<Record<string, string>>;
   models?: readonly string[];
-  /** Requested to try it. */
+  /** The path to request for the check. */
   path: string;
-  /** Of a chat server. */
+  /** The dialect of a chat server. */
   dialect?: Dialect;
-  /** Whether only a package of the AI SDK knows its API. */
+  /** Whether only an AI SDK package knows the upstream's API. */
   isOpaque?: boolean;
 };
 
@@ -30,7 +30,7 @@ const variables = (prefix: string) => ({
   model: `${prefix}_MODEL`,
 });
 
-/** Those of `UPSTREAMS_FILE`. */
+/** The upstreams in `UPSTREAMS_FILE`. */
 function upstreamsOfFile({ upstreams }: Config): Upstream[] {
   const { models = [], upstreams: all = [] } = upstreams?.settings ?? {};
   return all.map(({ apiKey, headers, kind, name, url }) => ({
@@ -140,7 +140,7 @@ function refused({ apiKey, names, path }: Upstream, address: URL, status: number
   ];
 }
 
-/** Models that the server does not list. */
+/** Reports models that the server does not list. */
 function missingModels({ models = [], names }: Upstream, answer: unknown): Finding[] {
   const { data } = (answer ?? {}) as { data?: { id?: unknown }[] };
   if (!Array.isArray(data)) return [];
@@ -172,7 +172,7 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
   try {
     const { apiKey, dialect, headers, isOpaque } = upstream;
     const response = await fetch(address, {
-      // Where a key of an unknown API belongs is unknown too.
+      // It is unknown where an unknown API expects its key.
       headers: isOpaque ? {} : { ...headers, ...(dialect?.keyHeaders ?? bearer)(apiKey) },
       redirect: 'manual',
       signal: AbortSignal.timeout(PATIENCE_MS),

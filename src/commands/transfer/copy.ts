@@ -1,4 +1,4 @@
-/** Copies a database into an empty one, in batches that each note how far they have come. */
+/** Copies a database into an empty one, in batches. Each batch records its progress. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../../database/client.ts';
 import { TRANSFER } from '../../store/transfer.ts';
@@ -19,7 +19,7 @@ const FIRST_ROWS = 50;
 const MOST_ROWS = 5000;
 const BATCH_BYTES = 2 * 1024 * 1024;
 
-/** What `settings` keeps of a transfer. */
+/** The state of a transfer, stored in `settings` of the target. */
 type State = { source: string; table: string | null; after?: string[] };
 
 async function stateOf(db: Db): Promise<State | undefined> {
@@ -52,7 +52,7 @@ async function empty(db: Db): Promise<void> {
   await db.execute(sql`delete from settings where name = ${TRANSFER}`);
 }
 
-/** The target's state, which names this source. Throws CommandError if anything else is in the target. */
+/** Returns the target's state, after checking its source. Throws CommandError if the target has any other contents. */
 async function begin(source: End, target: End, restarts: boolean): Promise<State> {
   const { db } = target.database;
   let state = await stateOf(db);
@@ -74,7 +74,7 @@ async function begin(source: End, target: End, restarts: boolean): Promise<State
   return state;
 }
 
-/** Days that the source keeps, besides those that a new database begins with. */
+/** Creates the daily partitions of the source that a new database lacks. */
 async function makePartitions(from: Db, to: Db): Promise<void> {
   const days = await rowsOf<{ name: string; first: string; next: string }>(
     from,
@@ -133,7 +133,7 @@ const contents = (db: Db): Promise<Content[]> =>
 
 export type Proof = { table: string; rows: number; hash: string }[];
 
-/** Copies everything that is not yet in the target, and proves that both are equal. Throws CommandError. */
+/** Copies everything that the target lacks, and proves that both databases are equal. Throws CommandError. */
 export async function copyDatabase(
   source: End,
   target: End,

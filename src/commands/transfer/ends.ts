@@ -1,4 +1,4 @@
-/** The two databases of a transfer, which no service may use meanwhile. */
+/** The two databases of a transfer. No service may use them meanwhile. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -17,7 +17,7 @@ export const placeOf = (text: string): Place =>
 export const configuredPlace = ({ databaseDirectUrl, dataDir }: Config): Place =>
   databaseDirectUrl === undefined ? { dataDir } : { url: databaseDirectUrl };
 
-/** Without a password. */
+/** The name of a database, without a password. */
 export function nameOf(place: Place): string {
   if ('dataDir' in place) return place.dataDir;
   const { host, pathname } = new URL(place.url);
@@ -49,7 +49,7 @@ async function open(place: Place, release: () => Promise<void>): Promise<End> {
   }
 }
 
-/** Opens and migrates a database. A new folder becomes one, if `mayCreate`. */
+/** Opens and migrates a database. If `mayCreate`, creates one in a new folder. */
 export async function openEnd(place: Place, mayCreate: boolean): Promise<End> {
   try {
     if ('url' in place) return await open(place, async () => {});

@@ -1,4 +1,4 @@
-/** `parley export` and `parley import`: a whole database moves between the embedded one and Postgres. Section 11. */
+/** `parley export` and `parley import` move a database between the embedded one and Postgres. Contract section 11. */
 import { loadConfig } from '../../config.ts';
 import type { Env } from '../../environment.ts';
 import { CommandError, type Input, type LocalCommand, type Result } from '../command.ts';

@@ -1,4 +1,4 @@
-/** One line about the state of a transfer: rewritten on a terminal, otherwise printed every few seconds. */
+/** Shows the progress of a transfer: one line, rewritten on a terminal, otherwise printed every few seconds. */
 const PAUSE_MS = 5000;
 
 export class Progress {

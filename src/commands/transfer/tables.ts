@@ -1,22 +1,22 @@
-/** The tables that make up a database, and their rows as JSON, which is the same on every version of Postgres. */
+/** The tables of a database, and their rows as JSON, which is the same in every version of Postgres. */
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type Db, rowsOf } from '../../database/client.ts';
 import * as tables from '../../database/tables.ts';
 import { TRANSFER } from '../../store/transfer.ts';
 
-/** Settings that belong to a database, not to its contents. */
+/** Settings that describe a database instead of its contents. They are not copied. */
 const ownSettings = [TRANSFER, 'ledger_functions'];
 
 export type CopiedTable = {
   name: string;
   columns: readonly string[];
   key: readonly { name: string; type: string }[];
-  /** Which rows are copied. */
+  /** The condition for rows to copy. */
   where: SQL;
 };
 
-/** Those of the primary key, in its order. */
+/** The columns of the primary key, in its order. */
 function keyOf(table: PgTable): PgColumn[] {
   const { columns, primaryKeys } = getTableConfig(table);
   const names = primaryKeys[0]?.columns.map(({ name }) => name);
@@ -24,7 +24,7 @@ function keyOf(table: PgTable): PgColumn[] {
   return names.flatMap((name) => columns.filter((column) => column.name === name));
 }
 
-/** In the order of the source. Tables without rows of their own, such as those made from files, are left out. */
+/** In the order of the source code. Omits tables whose rows are built from files. */
 export const copiedTables: readonly CopiedTable[] = (Object.values(tables) as unknown[])
   .filter((table): table is PgTable => is(table, PgTable))
   .filter((table) => table !== (tables.passages as unknown))
@@ -44,7 +44,7 @@ const list = (names: readonly string[]): SQL =>
     sql`, `,
   );
 
-/** Values look the same in every session, whatever its settings. */
+/** Sets the session's options so that values have the same text form in every session. */
 export function inPlainSession<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`set local time zone 'UTC'`);
@@ -56,7 +56,7 @@ export function inPlainSession<T>(db: Db, work: (tx: Db) => Promise<T>): Promise
 
 export type Batch = { rows: string[]; bytes: number; last: string[] };
 
-/** The rows after a key, in the order of the key. */
+/** Reads the rows after a key, in the order of the key. */
 export async function readBatch(
   tx: Db,
   { columns, key, name, where }: CopiedTable,
@@ -97,7 +97,7 @@ export async function writeBatch(
 
 export type Content = { table: string; rows: number; hash: string };
 
-/** How many rows a table has, and a hash of them all, in whatever order: the sum of the rows' 128-bit hashes. */
+/** The number of rows, and a hash that ignores their order: the sum of the rows' 128-bit hashes. */
 export async function contentOf(tx: Db, { columns, name, where }: CopiedTable): Promise<Content> {
   const half = (part: SQL) => sql`coalesce(sum(('x' || ${part})::bit(64)::bigint::numeric), 0)::text`;
   const [content] = await rowsOf<{ rows: string; high: string; low: string }>(
