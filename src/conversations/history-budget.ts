@@ -1,17 +1,17 @@
-/** How much of a conversation's history is sent to the model. Contract section 7. */
+/** Decides how much of a conversation's history to send to the model. Contract section 7. */
 import type { History, HistoryBudget } from '../store/conversation-history.ts';
 
-/** Without a known context window. */
+/** The default if the context window is unknown. */
 const DEFAULT_CHARACTERS = 48_000;
-/** Fewer than in most languages. */
+/** A low estimate. Most languages have more bytes per token. */
 const BYTES_PER_TOKEN = 3;
-/** Of larger context windows, the rest stays unused: each request holds its history in memory. */
+/** The most history to send, even if the context window is larger: each request holds its history in memory. */
 const MOST_BYTES = 2_000_000;
 
 /**
- * How much history may be sent. The context window decides if it is known, and also limits what the operator
- * configured. `sentBytes` are sent in any case: the question and the instructions. The reply takes `outputTokens`, by
- * default a quarter of the context window.
+ * Returns how much history to send. A known context window decides, and also limits what the operator configured.
+ * `sentBytes` is the size of the question and the instructions, which are always sent. `outputTokens` is reserved for
+ * the reply, by default a quarter of the context window.
  */
 export function historyBudget(
   configured: number | undefined,
@@ -27,7 +27,7 @@ export function historyBudget(
 
 export const noHistory: History = { messages: [], included: 0, omitted: 0 };
 
-/** Drops messages before the user's first one: models expect it to start the history. */
+/** Drops messages before the user's first message, because models expect the history to start with it. */
 export function fromFirstQuestion({ messages, omitted }: History): History {
   const first = messages.findIndex(({ role }) => role === 'user');
   const left = first < 0 ? messages.length : first;

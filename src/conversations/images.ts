@@ -1,4 +1,4 @@
-/** Images sent with a message of Parley's own chat. Contract section 7. */
+/** Images in messages of Parley's own chat API. Contract section 7. */
 import type { Static } from '@sinclair/typebox';
 import type { imageTypes } from '../../schemas/chat.ts';
 import type { CompletionMessage } from '../../schemas/completions.ts';
@@ -6,11 +6,11 @@ import type { MessageImage } from '../database/tables.ts';
 import type { Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 
-/** Of the URLs of a message's images together. Writing more at once would block the event loop. */
+/** The total length of a message's image URLs. Writing more at once would block the event loop. */
 export const MOST_STORED_IMAGES = 4 * 1024 * 1024;
-/** The same of the earlier images that one request sends to the model. */
+/** The total length of earlier images' URLs that one request sends to the model. */
 export const MOST_EARLIER_IMAGES = 2 * MOST_STORED_IMAGES;
-/** What an image takes of the history's budget. Models use about 1,000 tokens for one. */
+/** The share of an image in the history's budget. Models use about 1,000 tokens for an image. */
 export const IMAGE_CHARACTERS = 3000;
 
 type ImageType = (typeof imageTypes)[number];
@@ -37,7 +37,7 @@ function imageOf(url: string, param: string): MessageImage {
     );
   const data = url.slice(head.length);
   const bytes = Buffer.from(data, 'base64');
-  // Decoding skips what is not base64.
+  // Decoding skips characters that are not Base64.
   if (bytes.toString('base64') !== data)
     throw invalid(param, `In the body, \`${param}\` is not valid Base64 with padding.`);
   const known = type as ImageType;
@@ -47,7 +47,7 @@ function imageOf(url: string, param: string): MessageImage {
 }
 
 /**
- * What each image is.
+ * Checks images and returns their types and sizes.
  *
  * @param isKept - whether they are stored with the message
  * @throws ApiError `invalidRequest` with `param`
@@ -62,10 +62,10 @@ export function checkImages(urls: readonly string[], isKept: boolean): MessageIm
   return urls.map((url, index) => imageOf(url, `images.${index}`));
 }
 
-/** False only if the operator says what the model supports, and images are not part of it. */
+/** False only if the operator lists the model's capabilities without images. */
 export const takesImages = ({ capabilities }: Model): boolean => capabilities?.includes('images') ?? true;
 
-/** @throws ApiError `invalidRequest` with `param: "images"` if the model takes none */
+/** @throws ApiError `invalidRequest` with `param: "images"` if the model does not support images */
 export function assertTakesImages(model: Model): void {
   if (takesImages(model)) return;
   throw invalid(
@@ -76,7 +76,7 @@ export function assertTakesImages(model: Model): void {
 
 type Content = NonNullable<Static<typeof CompletionMessage>['content']>;
 
-/** A message as the engines take it, with its images behind the text. */
+/** A message's content in the engines' format, with images after the text. */
 export function contentOf(text: string, urls: readonly string[] = []): Content {
   if (urls.length === 0) return text;
   return [{ type: 'text', text }, ...urls.map((url) => ({ type: 'image_url', image_url: { url } }))];

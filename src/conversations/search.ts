@@ -1,4 +1,4 @@
-/** Conversations by words in their titles and messages. Contract section 1. */
+/** Searches conversations for words in titles and messages. Contract section 1. */
 import type { Db } from '../database/client.ts';
 import { plainText } from '../domain/plain-text.ts';
 import { type Hit, searchMessages } from '../store/conversation-search.ts';
@@ -10,15 +10,15 @@ import {
   type Source,
 } from '../store/conversations.ts';
 
-/** Conversations that one statement reads. */
+/** How many conversations one statement reads. */
 const WINDOW = 25;
-/** How many windows a page reads if few conversations match. */
+/** How many windows one page reads if few conversations match. */
 const WINDOWS_AT_MOST = 8;
 const WORDS_AT_MOST = 10;
 
 export type Found = Conversation & { snippet?: string };
 
-/** Line ends and runs of spaces would only make an excerpt shorter. */
+/** Removes line ends and repeated spaces, which would shorten the visible excerpt. */
 const snippetOf = ({ excerpt, isCut }: Hit): string =>
   `${isCut ? '…' : ''}${plainText(excerpt).replace(/\s+/g, ' ').trim()}`;
 
@@ -28,9 +28,9 @@ const wordsOf = (query: string): string[] =>
 const positionOf = ({ id, isPinned, updatedAt: at }: Conversation): ListPosition => ({ isPinned, at, id });
 
 /**
- * Conversations whose title, or one of whose newest messages, contains all words, in the order of the list.
+ * Finds conversations whose title, or one of whose newest messages, contains all words. In the order of the list.
  *
- * @returns `end` says how far the search looked; null if that was everything
+ * @returns `end` is how far the search got; null if it searched everything
  */
 export async function searchConversations(
   db: Db,

@@ -1,4 +1,4 @@
-/** A turn of Parley's own chat. Contract section 7. */
+/** A turn of Parley's own chat API. Contract section 7. */
 import type { Static } from '@sinclair/typebox';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
 import type { MessageImage } from '../database/tables.ts';
@@ -16,10 +16,10 @@ export type ChatTurn = {
   owner: Owner;
   input: CompletionInput;
   message: string;
-  /** `data:` URLs, and what each is. */
+  /** The images as `data:` URLs, and their kinds. */
   images: { urls: readonly string[]; kinds: MessageImage[] };
   history: { included: number; omitted: number };
-  /** Null: nothing is stored. */
+  /** Null if nothing is stored. */
   conversationId: string | null;
   isNew: boolean;
   replacedId: string | undefined;
@@ -27,7 +27,7 @@ export type ChatTurn = {
 
 type Asked = Static<typeof ChatRequest>;
 
-/** A request with the settings of its conversation, where it has none of its own. */
+/** Adds the conversation's settings to a request that does not set them. */
 export function withSettings(body: Asked, conversation: Conversation | undefined): Asked {
   const instructions = body.instructions ?? conversation?.instructions ?? undefined;
   const temperature = body.temperature ?? conversation?.temperature ?? undefined;
@@ -66,7 +66,7 @@ export function chatTurn(
       model,
       messages: [
         ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
-        // An answer that was stopped before its first word. Some models refuse empty messages.
+        // Omit replies that were stopped before their first word. Some models reject empty messages.
         ...history.messages
           .filter(({ content }) => content !== '')
           .map(({ content, images, role }) => ({ role, content: contentOf(content, images) })),
@@ -79,7 +79,7 @@ export function chatTurn(
 }
 
 export type Answered = {
-  /** The admission's. */
+  /** The request ID of the admission. */
   id: string;
   text: string;
   finishReason: string | null | undefined;
@@ -102,11 +102,11 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
   };
 }
 
-/** Unknown reasons count as `stop`. */
+/** Maps unknown reasons to `stop`. */
 const toFinishReason = (reason: string) => finishReasons.find((known) => known === reason) ?? 'stop';
 
 type Ending = Pick<Answered, 'text' | 'isStopped' | 'finishReason'> & {
-  /** Whether the answer ended by itself. Only then does it take the place of another. */
+  /** Whether the reply ended on its own. Only then may it replace another one. */
   isWhole: boolean;
 };
 
@@ -145,7 +145,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   let finishReason: string | null = null;
   let signal: AbortSignal | undefined;
   const isStopped = () => signal !== undefined && wasStopped(signal);
-  /** The client may have left between the end of the answer and that of the stream. */
+  /** The client may have disconnected between the end of the reply and the end of the stream. */
   const isWhole = () => !isStopped() && (finishReason !== null || signal?.aborted !== true);
 
   const opening = { id, conversation_id: conversationId, model: input.model };
@@ -173,7 +173,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       const [choice] = chunk.choices;
       finishReason = choice?.finish_reason ?? finishReason;
       const piece = choice?.delta.content;
-      // The role alone does not say how the model begins.
+      // The role alone does not show whether the model begins with reasoning.
       if (!piece) return hasStarted || !hasOutput(chunk) ? '' : start(hasReasoning(chunk));
       text += piece;
       return start() + event('delta', { text: piece });
@@ -181,7 +181,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
     outcome: (isKept) => ({
       model: input.model,
       ...tally.tokens(),
-      // A question that was abandoned before its answer began is not a turn.
+      // A question whose reply never began is not a turn.
       ...(isKept &&
         (text !== '' || finishReason !== null) &&
         storedTurn(turn, { text, finishReason, isStopped: isStopped(), isWhole: isWhole() })),
