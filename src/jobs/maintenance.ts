@@ -1,4 +1,4 @@
-/** Deletes expired data, creates the ledger's coming days, and builds missing indexes. Contract sections 9, 10 and 11. */
+/** Deletes expired data, creates the ledger's partitions, and builds missing indexes. Contract sections 9 to 11. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, type Db, mayHaveTakenEffect, wasNotSent } from '../database/client.ts';
 import { buildIndexes } from '../database/indexes.ts';
@@ -18,7 +18,7 @@ import { deleteOldStopRequests } from '../store/stop-requests.ts';
 import { deleteOldMessages } from '../store/webhook-messages.ts';
 
 const MINUTE_MS = 60_000;
-/** A hanging database must not keep the process from exiting. */
+/** An unresponsive database must not keep the process from exiting. */
 const STOP_MS = 2000;
 const HOURLY_MINUTES = 60;
 
@@ -32,12 +32,12 @@ export type MaintenanceConfig = {
 type JobContext = Pick<Database, 'kind'> & { daysKept: number; signal: AbortSignal };
 type Job = (db: Db, context: JobContext) => Promise<unknown>;
 
-/** Every minute, in every process, by what they do, in words that complete "Maintenance could not …". */
+/** Jobs that run every minute in every process. Names complete "Maintenance could not …". */
 const minuteJobs: Readonly<Record<string, Job>> = {
   'remove the data of deleted accounts': (db, { signal }) => purgeDeletedAccounts(db, signal),
 };
 
-/** Every hour, in one process at a time, likewise. */
+/** Jobs that run every hour in one process at a time, with the same kind of names. */
 export const jobs: Readonly<Record<string, Job>> = {
   'create ledger partitions for upcoming days': makePartitions,
   'remove old ledger partitions': (db, { daysKept, kind }) => dropOldPartitions(db, kind, daysKept),
@@ -54,28 +54,28 @@ export const jobs: Readonly<Record<string, Job>> = {
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
 
-/** The dashboard has a text for each. */
+/** The dashboard has a text for each name. */
 export const jobNames: readonly string[] = Object.keys(jobs);
 
-/** How a job ended last, on any replica. */
+/** The last result of a job, on any replica. */
 export type JobReport = {
   name: string;
   ended_at: string;
   took_ms: number;
-  /** Null if it succeeded. */
+  /** Null if the job succeeded. */
   error: string | null;
 };
 
 const REPORTS = 'maintenance_reports';
 const ERROR_LENGTH = 300;
 
-/** Empty until maintenance first ran. */
+/** Empty until maintenance has run once. */
 export async function readJobReports(db: Db): Promise<JobReport[]> {
   const text = await readSetting(db, REPORTS);
   return text === undefined ? [] : (JSON.parse(text) as JobReport[]);
 }
 
-/** The database's own message: Drizzle's wrapper contains every parameter. */
+/** The database's message, because Drizzle's wrapper contains every parameter. */
 function messageOf(error: unknown): string {
   const root = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return (root instanceof Error ? root.message : String(root)).slice(0, ERROR_LENGTH);
@@ -112,9 +112,9 @@ export class Maintenance {
   }
 
   /**
-   * Runs every hourly job, even if others fail, and logs each failure. Rejects only if the database cannot be reached.
+   * Runs every hourly job, even if others fail, and logs each failure. Rejects only if the database is unreachable.
    *
-   * @returns false if another process is doing it
+   * @returns false if another process is running them
    */
   run(): Promise<boolean> {
     const { databaseDirectUrl } = this.#config;
@@ -136,7 +136,7 @@ export class Maintenance {
       try {
         await job(db, context);
       } catch (error) {
-        // The lock went with the connection, and the other jobs would fail for the same reason.
+        // The lock ended with the connection, and the other jobs would fail for the same reason.
         if (wasNotSent(error) || mayHaveTakenEffect(error)) throw error;
         problem = messageOf(error);
         this.#report(error, name, 'an hour');
@@ -149,7 +149,7 @@ export class Maintenance {
 
   #everyMinute(): void {
     const isDue = this.#minutes % HOURLY_MINUTES === 0;
-    // Work that takes longer than a minute must not start twice.
+    // Do not start again while the previous run takes longer than a minute.
     if (this.#underWay !== undefined) return;
     this.#minutes += 1;
     this.#underWay = this.#work(isDue).finally(() => {

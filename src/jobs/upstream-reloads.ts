@@ -1,4 +1,4 @@
-/** Reads `UPSTREAMS_FILE` again when an operator asks every process to. Contract section 15. */
+/** Reloads `UPSTREAMS_FILE` when an operator asks all processes to. Contract section 15. */
 import { hostname } from 'node:os';
 import type { Db } from '../database/client.ts';
 import { answerReload, openReloads, type ReloadOutcome } from '../store/upstream-reloads.ts';
@@ -6,7 +6,7 @@ import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
 
 const LOOK_MS = 500;
 
-/** Reads the file. Returns what is wrong with it, in which case nothing changed. */
+/** Reads the file. Returns an error message if it is invalid, in which case nothing has changed. */
 export type Reload = () => string | undefined;
 
 export const outcomeOf = (reload: Reload): ReloadOutcome => ({
@@ -15,13 +15,13 @@ export const outcomeOf = (reload: Reload): ReloadOutcome => ({
   error: reload() ?? null,
 });
 
-/** Looks for requests of commands on Postgres. The embedded database needs none: the command runs in its process. */
+/** Polls for reload requests on Postgres. With the embedded database, the command runs in the service's process. */
 export class UpstreamReloads {
   readonly #look: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #underWay: Promise<void> | undefined;
 
-  /** @param processId - under which the process holds its lease */
+  /** @param processId - the ID under which the process holds its lease */
   constructor(db: Db, processId: string, reload: Reload, log: OutageLog) {
     this.#look = loggingOutages(log, 'Checking for requests to reload UPSTREAMS_FILE', async () => {
       for (const id of await openReloads(db, processId))
