@@ -3,11 +3,11 @@ import type { Config } from '../config.ts';
 
 export type Running = {
   port: number;
-  /** Such as `15.18`. */
+  /** The server version, such as `15.18`. */
   databaseVersion: string;
 };
 
-/** What an operator reads once the service has started. */
+/** The text that an operator sees once the service has started. */
 export function banner({ databaseVersion, port }: Running, config: Config): string {
   const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
   const store =

@@ -1,9 +1,9 @@
-/** When and how the process shuts down: on a signal or an uncaught error. Contract section 11. */
+/** Shuts down the process on a signal or an uncaught error. Contract section 11. */
 import closeWithGrace from 'close-with-grace';
 import type { Config } from '../config.ts';
 import type { Service } from '../service.ts';
 
-/** Added to `drainSeconds`; then the process exits regardless of open requests. */
+/** Added to `drainSeconds`. After that, the process exits regardless of open requests. */
 export const GRACE_SECONDS = 5;
 
 /** @param left - signals that the caller handles */
@@ -26,14 +26,17 @@ function inOrder(
   return { state, close };
 }
 
-/** With several upstreams, SIGHUP reloads them. SIGTERM first gives load balancers time to notice. A second signal ends that wait, or else the process. */
+/**
+ * On SIGTERM, first gives load balancers time to notice. A second signal ends that wait, or exits. With several
+ * upstreams, SIGHUP reloads them.
+ */
 export function endInOrder(
   service: Service,
   { drainSeconds, upstreams }: Pick<Config, 'drainSeconds' | 'upstreams'>,
 ): void {
   const { app, reload } = service;
   const wait = new AbortController();
-  // Handled below: `closeWithGrace` would exit on any second signal.
+  // Handled below, because `closeWithGrace` would exit on any second signal.
   const { close, state } = inOrder(
     service,
     { drainSeconds },
@@ -59,10 +62,10 @@ export function endInOrder(
 const ofTerminalOrSupervisor = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
 
 /**
- * A worker ends when its primary says so. Terminals and supervisors send their signals to all processes, which would count
+ * Lets only the primary end a worker. Terminals and supervisors send their signals to all processes, which would count
  * twice.
  *
- * @returns the function that ends it
+ * @returns a function that shuts down the worker
  */
 export function endOnOrder(service: Service, config: Pick<Config, 'drainSeconds'>): () => void {
   for (const signal of ofTerminalOrSupervisor) process.on(signal, () => {});

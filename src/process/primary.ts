@@ -1,6 +1,6 @@
 /**
- * The primary of several workers: it serves nothing itself. It starts workers, replaces those that die, passes signals on,
- * and counts what all of them share. Contract sections 11 and 13, docs/decisions/0034-workers.md.
+ * The primary of several workers. It starts workers, replaces those that die, forwards signals, and counts everything
+ * that workers share. It does not serve requests. Contract sections 11 and 13, docs/decisions/0034-workers.md.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
@@ -13,12 +13,12 @@ import { SharedState } from '../workers/shared-state.ts';
 import { UntakenConnections } from '../workers/untaken-connections.ts';
 import { GRACE_SECONDS } from './ending.ts';
 
-/** How long it waits before it replaces a worker that died early: doubled each time. */
+/** The pause before replacing a worker that died early. It doubles each time. */
 const SHORTEST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-/** A worker that lived this long is replaced at once. */
+/** A worker that has run this long is replaced at once. */
 const HEALTHY_MS = 60_000;
-/** Beyond a worker's own deadline. */
+/** Added to a worker's own deadline. */
 const PATIENCE_MS = 2000;
 
 type Log = { info(details: object, message: string): void; error(details: object, message: string): void };
@@ -33,7 +33,7 @@ type Member = {
   isReady: boolean;
 };
 
-/** How a service of several workers ended. */
+/** How a service with several workers ended. */
 export type Ending = { code: number };
 
 const exitCode = (code: number | null) => (code === null || code === 0 ? 1 : code);
@@ -51,7 +51,7 @@ export class Primary {
   readonly #ended: Promise<Ending>;
   #resolveEnded: (ending: Ending) => void = () => {};
   readonly #noticed = new AbortController();
-  /** Set once it stops. */
+  /** Set once the service is stopping. */
   #code: number | undefined;
   #hasStarted = false;
 
@@ -63,7 +63,7 @@ export class Primary {
     this.#ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    // The primary accepts connections and deals them out: the system would favor some workers.
+    // Let the primary distribute connections, because the operating system would favor some workers.
     cluster.schedulingPolicy = cluster.SCHED_RR;
   }
 
@@ -73,9 +73,9 @@ export class Primary {
   }
 
   /**
-   * Starts the first worker, then the others: an error of all of them appears once.
+   * Starts the first worker, then the others. If all of them would fail, the error thus appears only once.
    *
-   * @returns undefined if a worker ended first, as `ended` says
+   * @returns undefined if a worker ended first; `ended` then tells how
    */
   async start(): Promise<ReadyFacts | undefined> {
     const first = await this.#begin(1);
@@ -90,7 +90,7 @@ export class Primary {
     for (const { channel } of this.#members.values()) channel.tell('reload');
   }
 
-  /** SIGTERM: gives load balancers time to notice. A second one ends that wait, and a third the workers. */
+  /** On SIGTERM, gives load balancers time to notice. A second one ends that wait, and a third kills the workers. */
   async stopNoticed(): Promise<void> {
     if (this.#code !== undefined) return this.kill();
     if (this.#drain.isUnderWay) return this.#noticed.abort();
@@ -100,7 +100,7 @@ export class Primary {
     this.stop();
   }
 
-  /** Stops all workers in order. */
+  /** Shuts down all workers gracefully. */
   stop(code = 0): void {
     if (this.#code !== undefined) {
       this.kill();
@@ -110,7 +110,7 @@ export class Primary {
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     for (const { channel, isReady, worker } of this.#members.values()) {
       if (isReady) channel.tell('stop');
-      // It serves nothing yet.
+      // The worker does not serve yet.
       else worker.process.kill('SIGKILL');
     }
     const ms = (this.#config.drainSeconds + GRACE_SECONDS) * 1000 + PATIENCE_MS;
@@ -118,7 +118,7 @@ export class Primary {
     this.#endIfAlone();
   }
 
-  /** Ends without waiting for anything. */
+  /** Kills all workers at once. */
   kill(): void {
     this.#code = 1;
     for (const { worker } of this.#members.values()) worker.process.kill('SIGKILL');
@@ -149,7 +149,7 @@ export class Primary {
       },
     };
     const channel = new Channel<WorkerMethods>((messages) => {
-      // What is sent to a worker that just died goes nowhere, and its end is noticed below.
+      // Messages to a worker that has just died are lost. The `exit` handler below notices its end.
       if (worker.isConnected()) worker.send(messages, () => {});
     }, methods);
     const member: Member = {
@@ -176,11 +176,11 @@ export class Primary {
 
   #onExit(member: Member, code: number | null, signal: string | null): void {
     if (this.#code !== undefined) {
-      // One that was not ready was killed, and served nothing.
+      // A worker that was not ready was killed on purpose, and served nothing.
       if (code !== 0 && member.isReady && this.#code === 0) this.#code = 1;
       this.#endIfAlone();
     } else if (this.#hasStarted) this.#replace(member, code, signal);
-    // The worker's own message says why.
+    // The worker's own message explains the reason.
     else this.stop(exitCode(code));
   }
 

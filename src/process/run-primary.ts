@@ -1,4 +1,4 @@
-/** Starts a service of several workers, and ends with it. Contract sections 11 and 13. */
+/** Starts a service with several workers, and exits when it ends. Contract sections 11 and 13. */
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 import { configuredLocation, startMigrated } from '../migrated-database.ts';
@@ -7,7 +7,7 @@ import { Primary } from './primary.ts';
 
 export type Served = { port: number; databaseVersion: string };
 
-/** Over one connection, which is closed before a worker opens its own. */
+/** Uses one connection and closes it before any worker opens its own. */
 async function migrateOnce(config: Config): Promise<string> {
   const { database, opened } = startMigrated(config, await configuredLocation(config));
   try {
@@ -35,7 +35,7 @@ function followSignals(primary: Primary, config: Config, log: Logger): void {
 }
 
 /**
- * Throws errors of the database. Errors of a worker's start are said by that worker, and end this process with its code.
+ * Throws database errors. If a worker fails to start, it reports the error, and this process exits with its code.
  *
  * @returns undefined if the service ended before all workers were ready
  */

@@ -1,4 +1,4 @@
-/** A worker: the service, with what its primary counts for all. Contract section 13. */
+/** A worker: the service with the primary's shared counters. Contract section 13. */
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
 import { queueHashesWith } from '../domain/passwords.ts';
@@ -19,7 +19,7 @@ const divided = (config: Config): Config => ({
   },
 });
 
-/** Serves until the primary says otherwise, or dies. Throws what `startService` throws. */
+/** Serves until the primary stops it or dies. Throws the errors of `startService`. */
 export async function startWorker(config: Config, name: string): Promise<Service> {
   let service: Service | undefined;
   let end = () => process.exit(0);
@@ -29,13 +29,13 @@ export async function startWorker(config: Config, name: string): Promise<Service
     stop: () => end(),
     reload: () => void service?.reload(),
   };
-  // With a callback, because a primary that just died must not end this process with an error.
+  // The callback keeps a primary that has just died from crashing this process.
   const send = (messages: unknown) => process.send?.(messages, undefined, undefined, () => {});
   const primary = new Channel<PrimaryMethods>(send, methods);
   process.on('message', (message) => primary.receive(message));
   cluster.worker?.once('disconnect', () => {
     primary.close();
-    // Otherwise Node would end the process at once, and cut off its answers.
+    // Otherwise Node would exit at once and cut off responses.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
     end();
   });
