@@ -15,7 +15,7 @@ export interface Windows {
 
 type Window = { count: number; endsAt: number };
 
-/** The limit per rate limit, so that a flood of addresses evicts addresses but never accounts. */
+/** The most windows per rate limit, so that a flood of addresses evicts addresses but never accounts. */
 const MOST_WINDOWS = 100_000;
 const FORGOTTEN_AT_ONCE = 10_000;
 const SWEEP_MS = 1000;

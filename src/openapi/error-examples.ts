@@ -1,4 +1,4 @@
-/** An operation's own errors, as the service sends them: contract section 6. */
+/** Examples of each operation's errors, exactly as the service sends them. Contract section 6. */
 import type { FastifyContextConfig, FastifyError } from 'fastify';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { type Scope, scopes } from '../../schemas/keys.ts';
@@ -11,9 +11,9 @@ import { rateLimitExceeded } from '../limits/exceeded.ts';
 import { crossSiteRequest } from '../requests/csrf.ts';
 import { toApiError } from '../requests/errors.ts';
 
-/** `about` ends the names of the components that contain the error. Empty if every operation has the same error. */
+/** `about` is the end of the names of components with the error. Empty if the error is the same in every operation. */
 export type ErrorExample = { error: ApiError; about: string };
-/** Of an error that an operation returns for several reasons, the usual one is first. */
+/** If an operation returns an error for several reasons, the usual one is first. */
 export type ErrorExamples = (code: ErrorCode) => readonly [ErrorExample, ...ErrorExample[]];
 
 export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -22,7 +22,7 @@ export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text
 const readAt = new Date('2026-11-20T13:45:12.345Z');
 export const exampleOrigin = 'http://localhost:3000';
 
-/** What the validator reports about a body or a query. `field` is a part of it. */
+/** The error that the validator reports about a body or a query. `field` is a part of it. */
 const invalid = (
   context: string,
   keyword: string,
@@ -37,7 +37,7 @@ const invalid = (
 const unknownField = (context: string) =>
   invalid(context, 'additionalProperties', { additionalProperty: 'color' });
 
-/** `current_password` becomes `CurrentPassword`. */
+/** Turns `current_password` into `CurrentPassword`. */
 const inName = (field: string) => field.split('_').map(capitalised).join('');
 
 const without = (context: string, field: string): ErrorExample => ({
@@ -45,7 +45,7 @@ const without = (context: string, field: string): ErrorExample => ({
   about: `Without${inName(field)}`,
 });
 
-/** A parameter of a query. `maximum` is of a number. */
+/** A query parameter. `maximum` is only for numbers. */
 export type QueryParameter = { name: string; required?: boolean; schema: { maximum?: number } };
 
 const overMaximum = (field: string, limit: number): ErrorExample => ({
@@ -80,7 +80,7 @@ const forMeter = (meter: Meter): ErrorExample => ({
   about: `For${capitalised(meter)}`,
 });
 
-/** Their requests also use tokens, which a plan can limit. */
+/** Meters whose requests also use tokens, which a plan can limit. */
 const metersWithTokens: readonly Meter[] = ['chat', 'embeddings'];
 
 const forTokens = (): ErrorExample => ({
@@ -130,6 +130,6 @@ export function errorExamples(
   };
 }
 
-/** What the errors of a response are about, for its name. */
+/** Joins the errors' `about` texts, for the name of a response. */
 export const aboutOf = (codes: readonly ErrorCode[], examples: ErrorExamples): string =>
   [...new Set(codes.map((code) => examples(code)[0].about))].join('');

@@ -48,7 +48,7 @@ const alwaysErrors: readonly ErrorCode[] = ['internalError', 'serviceUnavailable
 /** The error codes of an operation, including those of its guards. */
 export function errorsOf(config: FastifyContextConfig, method: string): ErrorCode[] {
   const access = config.access ?? 'public';
-  // A body may be sent, and is checked, even if the operation expects none.
+  // Clients may send a body, which is checked, even if the operation expects none.
   const mayHaveBody = method !== 'GET';
   const isUnsafeForBrowsers = access !== 'public' && method !== 'GET';
   return [
@@ -66,14 +66,14 @@ export function errorsOf(config: FastifyContextConfig, method: string): ErrorCod
 
 const requestId = '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7';
 
-/** `ForCurrentPassword` becomes `current password`, and `Over16KiB` becomes `over 16 KiB`. */
+/** Turns `ForCurrentPassword` into `current password`, and `Over16KiB` into `over 16 KiB`. */
 const inWords = (about: string): string =>
   about
     .replace(/^For/, '')
     .replace(/(?<=[a-z])(?=[A-Z][a-z]|\d)|(?<=\d)(?=[A-Z])/g, ' ')
     .replace(/[A-Z][a-z]+\b/g, (word) => word.toLowerCase());
 
-/** Adds the component of an error and returns its name. Throws if another error has this name. */
+/** Adds a component for an error and returns its name. Throws if a different error has this name. */
 function exampleOf(
   code: ErrorCode,
   { about, error }: ErrorExample,
@@ -94,14 +94,14 @@ function exampleOf(
   return name;
 }
 
-/** Only the first sentence. The response itself and the guide say what to do. */
+/** Uses only the message. The response itself and the guide explain what to do. */
 const lineOf = (code: ErrorCode) => `- \`${code}\`: ${errorTable[code].message}`;
 
-/** Deprecated operations have more headers, which depend on whether there is a link. */
+/** Responses of deprecated operations have more headers, which depend on whether there is a link. */
 const endOf = ({ announcement }: FastifyContextConfig): string =>
   announcement === undefined ? '' : `Deprecated${announcement.link ? 'WithLink' : ''}`;
 
-/** The error responses of an operation by status, as references to components added to `shared`. */
+/** Returns an operation's error responses by status, as references to components that it adds to `shared`. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   config: FastifyContextConfig,

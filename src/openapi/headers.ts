@@ -1,4 +1,4 @@
-/** Documents which headers each response carries, derived from its route config. */
+/** Documents the headers of each response, based on the route's config. */
 import type { FastifyContextConfig } from 'fastify';
 import { type ErrorCode, headersOf, tellsAttempts } from '../../schemas/errors.ts';
 import { modelTasks } from '../../schemas/models.ts';
@@ -122,10 +122,10 @@ const baseNames = ({
   ...(announcement?.link === undefined ? [] : (['Link'] as const)),
 ];
 
-/** From the error table. `Allow` is missing because no operation documents 405. */
+/** Headers from the error table. `Allow` is missing, because no operation documents 405. */
 const challengeAndPause: readonly HeaderName[] = ['WWW-Authenticate', 'Retry-After'];
 
-/** Codes of failures that can stay charged. A metered operation stores them for retries. */
+/** Codes of failures that can remain charged. A metered operation stores them for retries. */
 const stored: readonly ErrorCode[] = ['invalidRequest', 'upstreamError', 'upstreamTimeout'];
 
 export function errorHeaders(status: number, config: FastifyContextConfig, codes: readonly ErrorCode[]) {
@@ -148,7 +148,7 @@ export function successHeaders(config: FastifyContextConfig, isStreamed: boolean
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
     ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
-    // Only models can have several upstreams.
+    // Only model tasks can have several upstreams.
     ...(modelTasks.some((task) => task === meter) ? (['X-Parley-Attempts'] as const) : []),
     ...(isFile ? (['Content-Disposition'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),

@@ -1,6 +1,6 @@
 import { version } from '../project.ts';
 
-/** The guide's address is relative, which `externalDocs` does not allow. */
+/** The description links to the guide, because its address is relative, which `externalDocs` does not allow. */
 const tag = (name: string, description: string, slug: string, title: string) => ({
   name,
   description: `${description} [${title}](/docs/guides/${slug}).`,
@@ -20,7 +20,7 @@ export const info = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-/** In reading order. */
+/** Tags in reading order. */
 export const tags = [
   tag(
     'Chat',
@@ -100,7 +100,7 @@ export const tags = [
   ),
 ];
 
-/** Relative, because whoever serves the document serves the API. */
+/** Relative, because the server of this document also serves the API. */
 export const servers = [{ url: '/', description: 'This service.', 'x-internal': false }];
 
 export const securitySchemes = {

@@ -1,4 +1,4 @@
-/** Finishes the operations of `openapi.json`. Shared parts become components, so generators make one type of each. */
+/** Completes the operations of `openapi.json`. Shared parts become components, so generators create one type each. */
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
@@ -18,12 +18,12 @@ export type Operation = {
 };
 type Named = Record<string, unknown>;
 type Components = { schemas?: Record<string, { description?: string; required?: readonly string[] }> };
-/** A route's config, with its limit in bytes. */
+/** A route's config, with its body limit in bytes. */
 export type DocumentedConfig = FastifyContextConfig & { bodyLimit?: number | undefined };
 type Document = { paths?: Record<string, Record<string, Operation>>; components?: Components };
 type All = Shared & { parameters: Named };
 
-/** Sorted, so that output does not depend on the order of registration. */
+/** Sorts members by name, so that the output does not depend on the order of registration. */
 const sorted = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
 
@@ -37,7 +37,7 @@ const singular: Record<string, string> = {
   sessions: 'Session',
 };
 
-/** The component name of a parameter; undefined if only one operation has it. Throws if it has no name here. */
+/** The component name of a parameter; undefined if only one operation uses it. Throws if a name is missing here. */
 function parameterName(path: string, { in: place, name, schema }: Parameter): string | undefined {
   if (place === 'path') {
     const plural = path.split('/{')[0]?.split('/').at(-1) ?? '';
@@ -62,7 +62,7 @@ function shareParameters(path: string, operation: Operation, all: All): void {
     if ('$ref' in parameter) return parameter;
     const name = parameterName(path, parameter);
     if (name === undefined) return parameter;
-    // Fastify matches headers in lowercase, but the document shows the usual spelling.
+    // Fastify matches headers in lowercase. The document shows the usual spelling.
     if (parameter.in === 'header') parameter.name = 'Idempotency-Key';
     all.parameters[name] ??= parameter;
     return { $ref: `#/components/parameters/${name}` };
@@ -82,13 +82,13 @@ function referencesTo(examples: Record<string, Example>, prefix: string, all: Al
 const queryOf = ({ parameters = [] }: Operation): QueryParameter[] =>
   parameters.flatMap((parameter) => ('name' in parameter && parameter.in === 'query' ? [parameter] : []));
 
-/** The schema of the body; undefined if the operation has none. */
+/** The schema of an operation's body; undefined if it has no body. */
 function bodyOf({ requestBody }: Operation, { schemas }: Components) {
   const component = requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1);
   return component === undefined ? undefined : schemas?.[component];
 }
 
-/** @throws Error if an operation with a body has no example */
+/** @throws Error if an operation with a body has no example of it */
 function giveExamples(operation: Operation, components: Components, all: All): void {
   const { operationId, requestBody, responses } = operation;
   const { csv, jsonl, requests, responses: answers, stream } = operationExamples[operationId] ?? {};

@@ -1,11 +1,11 @@
 /**
- * Writes the schemas of `openapi.json` in forms that generators compile. They accept the same values as the schemas that
- * validate requests, whose messages depend on their form.
+ * Rewrites the schemas of `openapi.json` in forms that generators compile. They accept the same values as the schemas
+ * that validate requests. Those keep their form, because error messages depend on it.
  */
 
 type Schema = { [keyword: string]: unknown };
 
-/** An `enum` with `null` becomes an `anyOf`: generators of validators do not compile the former. */
+/** Turns an `enum` with `null` into an `anyOf`, because validator generators do not compile the former. */
 function withoutNullInEnum(schema: Schema): Schema {
   const { enum: values, type, ...rest } = schema;
   if (!Array.isArray(values) || !values.includes(null) || !Array.isArray(type)) return schema;
@@ -14,8 +14,8 @@ function withoutNullInEnum(schema: Schema): Schema {
 }
 
 /**
- * The type of fields that may be anything, such as those that a schema allows without naming them. One generator takes `true` and `{}` for text, which no
- * other field fits. Without `additionalProperties`, most generators forbid such fields.
+ * The type of fields with any value, such as fields that a schema allows but does not name. One generator reads `true`
+ * and `{}` as text, which fits no other field. Without `additionalProperties`, most generators forbid such fields.
  */
 const JsonValue = { description: 'Any JSON value.', allOf: [{}] };
 
@@ -24,20 +24,20 @@ function withTypedFields(schema: Schema): Schema {
   return { ...schema, additionalProperties: { $ref: '#/components/schemas/JsonValue' } };
 }
 
-/** The mark lets the pattern pass the breaking-change check. */
+/** The `x-always-enforced` mark lets the pattern pass the breaking-change check. */
 function withPattern(schema: Schema): Schema {
   const { 'x-documented-pattern': pattern, ...rest } = schema;
   return pattern === undefined ? schema : { ...rest, pattern, 'x-always-enforced': true };
 }
 
-/** A field that may be anything has only texts. */
+/** A field with any value has only `description` and `examples`. */
 function withType(schema: Schema): Schema {
   const isField = typeof schema.description === 'string';
   const hasTextsOnly = Object.keys(schema).every((key) => key === 'description' || key === 'examples');
   return isField && hasTextsOnly ? { $ref: '#/components/schemas/JsonValue', ...schema } : schema;
 }
 
-/** Keywords with values, not schemas. */
+/** Keywords that contain values instead of schemas. */
 const valueKeywords = new Set(['examples', 'default', 'const', 'enum']);
 
 function rewritten(value: unknown): unknown {
@@ -52,7 +52,6 @@ function rewritten(value: unknown): unknown {
   return withType(withPattern(withTypedFields(withoutNullInEnum(copy))));
 }
 
-/** The document's schemas, by name. */
 export const documented = <T extends object>(schemas: T): T & { JsonValue: Schema } => ({
   ...(rewritten(schemas) as T),
   JsonValue,

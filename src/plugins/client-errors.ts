@@ -10,7 +10,7 @@ import { securityHeaders } from './security-headers.ts';
 
 /** How long a connection stays open so that the client can read the error. */
 const LAST_WORDS_MS = 1000;
-/** After an early response, the connection stays open only if the rest of the body is at most this long. */
+/** After an early response, the connection stays open only if the whole body is at most this long. */
 const SHORT_BODY_BYTES = 64 * 1024;
 
 /** Connections that got a response before their request arrived completely. */
