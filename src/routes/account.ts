@@ -17,7 +17,7 @@ import { addressKey, sourceOf } from '../limits/address.ts';
 import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
-/** An account as its owner sees it. If its plan is no longer offered, it is on the standard plan. */
+/** An account as its owner sees it. An account with a discontinued plan is on the standard plan. */
 export const toAccount = (account: Account, config: Config) => ({
   id: account.id,
   email: account.email,
@@ -27,7 +27,7 @@ export const toAccount = (account: Account, config: Config) => ({
   ...(isOperator(account, config) && { is_operator: true }),
 });
 
-/** @throws ApiError `emailTaken` if the address is an operator's, whom nobody may claim to be */
+/** @throws ApiError `emailTaken` if the address belongs to an operator, because addresses are not verified */
 export function assertNotReserved(email: string, config: Config): void {
   if (!isReservedAddress(email, config)) return;
   throw new ApiError('emailTaken', {
@@ -44,7 +44,7 @@ const errorExamples = { ForCurrentPassword: wrongPassword() };
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { config, db } = app;
 
-  /** @throws ApiError `sessionRequired` if the account was deleted since the session was read */
+  /** @throws ApiError `sessionRequired` if the account was deleted after the session was read */
   const currentAccount = async (request: FastifyRequest): Promise<Account> => {
     const account = await findAccount(db, request.caller.accountId);
     if (account === undefined) throw new ApiError('sessionRequired');
@@ -91,7 +91,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { current_password: password, email } = request.body;
       const account = await provenAccount(request, password);
-      // Limits how fast anyone can probe which addresses are taken.
+      // Limits how fast anyone can probe for existing accounts.
       await app.limits.countEmailChange(account.id);
       if (email.toLowerCase() !== account.emailKey) assertNotReserved(email, config);
       const updated = await updateEmail(db, account, email, sourceOf(request));

@@ -16,13 +16,13 @@ import { assertNotReserved, toAccount } from './account.ts';
 const operatorNamed = (contact: string | null) =>
   contact === null ? 'the operator' : `the operator: ${contact}`;
 
-/** Only for the right password, so that nobody else learns it. */
+/** Only for the correct password, so that only the owner learns about the suspension. */
 const accountSuspended = (contact: string | null) =>
   new ApiError('invalidLogin', {
     message: `This account is suspended. To restore access, contact ${operatorNamed(contact)}.`,
   });
 
-/** Public, but they begin a session, so foreign pages must not be able to call them. */
+/** Public routes that start a session, so pages of other sites must not be able to call them. */
 const beginnings: FastifyPluginAsyncTypebox = async (app) => {
   const { config } = app;
   const { operatorContact, plans, signups } = config;

@@ -1,4 +1,4 @@
-/** Stops requests of any chat surface while they run. Contract section 16. */
+/** Stops running requests of any chat API. Contract section 16. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ChatCancelRequest, StoppedChat } from '../../schemas/chat.ts';
 import { idParams, ref } from '../../schemas/common.ts';

@@ -43,7 +43,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return conversation;
   }
 
-  /** The message that the new one replaces. */
+  /** Finds the message that the new one replaces. */
   async function replaced(
     conversation: Conversation | undefined,
     id: string | undefined,
@@ -63,7 +63,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return place;
   }
 
-  /** The earlier messages of the conversation to send to the model. */
+  /** Reads the conversation's earlier messages to send to the model. */
   async function historyOf({ accountId, id }: Conversation, budget: HistoryBudget): Promise<History> {
     return fromFirstQuestion(await readHistory(app.db, accountId, id, budget));
   }

@@ -18,7 +18,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { chatFields } = app.config;
   let ofUpstreams: readonly string[] = [];
   let fields = new CompletionFields(chatFields);
-  /** A reload of the upstreams can change them. */
+  /** A reload of the upstreams can change the fields. */
   const currentFields = (): CompletionFields => {
     const { fields: added = ofUpstreams } = app.engines.router ?? {};
     if (added !== ofUpstreams) fields = new CompletionFields([...chatFields, ...added]);
@@ -56,7 +56,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         ignoresFields: true,
         passesBodyOn: true,
       },
-      // Also before a replayed response.
+      // Sets the header on replayed responses too.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;
         const known = currentFields();

@@ -1,4 +1,4 @@
-/** Stored conversations. A key sees only its own, the dashboard all of the account's. Contract sections 1 and 7. */
+/** Stored conversations. A key sees those that it created; the dashboard sees all. Contract sections 1 and 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
 import {
@@ -35,7 +35,7 @@ const toDetails = (row: store.Conversation) => ({
   temperature: row.temperature,
 });
 
-/** Cursors of versions without pins have two parts. */
+/** Also accepts two-part cursors of versions without pinned conversations. */
 function positionFrom(cursor: string): store.ListPosition {
   if (cursorParts(cursor) === 2) {
     const [at, id] = decodeCursor(cursor, ['instant', 'uuid']);

@@ -1,4 +1,4 @@
-/** What a page of the documentation names for its reader: the models of this service, and the reader's own key. */
+/** The parts of a documentation page that depend on its reader: the service's models and the reader's key. */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { ModelTask } from '../../schemas/models.ts';
@@ -15,12 +15,12 @@ type Service = {
   engines: Pick<Engines, 'chat' | 'embeddings' | 'router'>;
 };
 
-/** A page does not wait longer for the list of an upstream. */
+/** How long a page waits for an upstream's list of models. */
 const PATIENCE_MS = 1000;
 
 /**
- * The default models of new accounts, or a placeholder for each unknown one. Do not keep the result: the models change
- * when the operator reloads the upstreams file.
+ * The default models of new accounts, or a placeholder for each unknown one. Do not cache the result, because the
+ * models change when the operator reloads the upstreams file.
  */
 export async function ownModels({ config, engines }: Service): Promise<OwnModels> {
   const standard = (task: ModelTask) =>
@@ -37,7 +37,7 @@ export async function ownModels({ config, engines }: Service): Promise<OwnModels
   return { chat: { id, created, owned_by }, embeddings: embeddings ?? unnamedModel.id };
 }
 
-/** The newest active key. The samples are the same without it, so a failure is no reason to withhold the page. */
+/** The newest active key. The page works without it, so a failed lookup is only logged. */
 export async function newestKey(request: FastifyRequest): Promise<ApiKeyRow | undefined> {
   try {
     const session = await restoreSession(request);

@@ -1,4 +1,4 @@
-/** Guides, error pages, the lists of the documentation, its search, and `openapi.json`. Contract section 1. */
+/** Guides, error pages, lists of documentation pages, their search, and `openapi.json`. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
 import { LRUCache } from 'lru-cache';
@@ -20,9 +20,9 @@ import { newestKey, ownModels } from './docs-reader.ts';
 
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 const YEAR_SECONDS = 31_536_000;
-/** A page of results has up to 10 KB. */
+/** Each cached page of results uses up to 10 KB. */
 const KEPT_SEARCHES = 500;
-/** More than all entries fill. */
+/** All entries fit on fewer pages. */
 const MOST_PAGES = 100;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });

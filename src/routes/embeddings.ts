@@ -13,7 +13,7 @@ import { embeddingListJson } from '../requests/embedding-list.ts';
 import { answerBytes } from '../requests/json-answer.ts';
 import { routedCall, routedModel } from '../requests/routed.ts';
 
-/** OpenAI accepts null for most fields, but not every server does. */
+/** OpenAI accepts null for most fields, but some servers do not. */
 const withoutNulls = (body: Static<typeof EmbeddingRequest>) =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as EmbeddingInput;
 
@@ -39,7 +39,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
       preValidation: async ({ body }) => {
         const { input } = (body ?? {}) as { input?: unknown };
-        // Validation would only say that it is none of the types.
+        // Otherwise validation would only report that the input has none of the allowed types.
         if (input instanceof SealedJson) throw tooManyTokens();
         if (Array.isArray(input) && typeof input[0] === 'number' && input.length > MAX_TOKENS)
           throw tooManyTokens();

@@ -23,10 +23,10 @@ const routes: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { 
     await Promise.race([app.db.execute(sql`select 1`), late]).finally(() => answered.abort());
   }
 
-  // One query at a time, so that they do not pile up if the database hangs.
+  // Runs one query at a time, so that queries do not pile up if the database hangs.
   let asking: Promise<void> | undefined;
   const databaseAnswers = async () => {
-    // Behind other statements, a query would wait: under load, no replica would be ready.
+    // A query would wait behind other statements, so under load no replica would be ready.
     if (performance.now() - database.answeredAt() < DATABASE_TIMEOUT_MS) return;
     asking ??= askDatabase().finally(() => {
       asking = undefined;

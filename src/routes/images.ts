@@ -9,7 +9,7 @@ import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { routedCall, routedModel } from '../requests/routed.ts';
 
-/** OpenAI accepts null for most fields, but not every server does. */
+/** OpenAI accepts null for most fields, but some servers do not. */
 const withoutNulls = (body: Static<typeof ImageRequest>) =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as ImageInput;
 

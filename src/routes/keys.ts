@@ -57,10 +57,10 @@ function originsFrom(entries: readonly string[]): string[] {
   }
 }
 
-/** RFC 3339, used by all responses, ends with the year 9999, but an offset can lead past it. */
+/** RFC 3339, the format of all responses, ends with the year 9999. A time with an offset can be later in UTC. */
 const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 
-/** @throws ApiError `invalidRequest` if the time is past, or after the year 9999 */
+/** @throws ApiError `invalidRequest` if the time is in the past or after the year 9999 */
 function expiryFrom(expiresAt: string | null | undefined): Date | null {
   if (expiresAt === null || expiresAt === undefined) return null;
   const date = new Date(expiresAt);
@@ -78,7 +78,7 @@ const noPreviousSecret = () =>
 
 const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this ID.' });
 
-/** Name rules apply after trimming. */
+/** Trims the name first, because the rules for names apply to the trimmed name. */
 async function trimName(request: FastifyRequest): Promise<void> {
   const body = request.body as { name?: unknown } | null | undefined;
   if (typeof body?.name === 'string') body.name = body.name.trim();

@@ -7,7 +7,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { type ParsedApiKey, parseApiKey } from '../domain/api-key.ts';
 import { revokeLeakedKeys } from '../store/leaked-keys.ts';
 
-/** Delays every response equally: a revocation takes longer than a miss, which would reveal it. */
+/** The shortest time of every response. A revocation takes longer than a miss, which would reveal it. */
 const ANSWER_MS = 200;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -25,14 +25,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 202: NoContent },
       },
       config: { errors: ['rateLimitExceeded'] },
-      // Before the body is read, because invalid reports cost as much to parse.
+      // Count before reading the body, because invalid reports cost as much to parse.
       onRequest: (request) => app.limits.countLeakReport(request),
     },
     async (request, reply) => {
       const parsed = request.body.keys.map(parseApiKey).filter((key): key is ParsedApiKey => key !== null);
       const [accountIds] = await Promise.all([revokeLeakedKeys(app.db, parsed), delay(ANSWER_MS)]);
       for (const accountId of accountIds) app.keyLookup.forget(accountId);
-      // With any status but 204, Fastify would send `null` as JSON.
+      // For any status except 204, Fastify would send null as JSON.
       return reply.code(202).send(undefined as unknown as null);
     },
   );

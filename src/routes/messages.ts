@@ -60,7 +60,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         errorExamples: { ForModel: noSuchModel() },
         ignoresFields: true,
       },
-      // Also before a replayed response.
+      // Sets the header on replayed responses too.
       preValidation: async ({ body }, reply) => {
         if (!isObject(body)) return;
         dropNulls(body);

@@ -1,4 +1,4 @@
-/** `/metrics`, for whoever has `METRICS_TOKEN` or, without one, for this machine. Contract section 17. */
+/** `/metrics`, for holders of `METRICS_TOKEN`, or if it is unset, for this machine. Contract section 17. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
@@ -8,7 +8,7 @@ import { bearerCredential } from '../requests/credentials.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** A proxy on this machine connects from loopback, too, on behalf of anyone. */
+/** A proxy on this machine also connects from loopback, on behalf of any client. */
 const isForwarded = ({ headers }: FastifyRequest) =>
   (headers.forwarded ?? headers['x-forwarded-for'] ?? headers['x-real-ip'] ?? headers.via) !== undefined;
 

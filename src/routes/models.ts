@@ -1,4 +1,4 @@
-/** The list of models, in OpenAI's shape and in Anthropic's. Contract sections 1, 8, and 14. */
+/** The list of models, in OpenAI's and Anthropic's formats. Contract sections 1, 8, and 14. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,10 +9,10 @@ import { isOfAnthropic } from '../requests/anthropic.ts';
 import { anthropicModel, anthropicModelPage } from '../surfaces/anthropic-models.ts';
 
 const noQuery = Type.Object({}, { additionalProperties: false });
-/** The hook below checks the query. */
+/** The `preValidation` hook checks the query. */
 const anyQuery = Type.Object({}, { additionalProperties: true });
 
-/** Each kind of client has a query of its own. */
+/** Each API has its own query parameters. */
 async function checkQuery(request: FastifyRequest): Promise<void> {
   const schema = isOfAnthropic(request) ? AnthropicModelQuery : noQuery;
   const validate = request.compileValidationSchema(schema, 'querystring');
@@ -23,7 +23,7 @@ async function checkQuery(request: FastifyRequest): Promise<void> {
   });
 }
 
-/** Anthropic's shape depends on a header, so the schemas of the routes, which are documented, do not have it. */
+/** Anthropic's format depends on a header, so the routes' documented schemas do not include it. */
 const sendAnthropic = (reply: FastifyReply, value: object) =>
   reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(value);
 
@@ -51,7 +51,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const data = await listedModels(chat, planOf(request));
       if (!isOfAnthropic(request)) return { object: 'list' as const, data };
-      // Anthropic has no models for other tasks, so clients expect none.
+      // Anthropic has no models for other tasks, so its clients expect only chat models.
       const forChat = data.filter((model) => taskOf(model) === 'chat');
       const query = request.query as Static<typeof AnthropicModelQuery>;
       return sendAnthropic(reply, anthropicModelPage(forChat, query));
@@ -79,7 +79,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => getModel(request, reply as FastifyReply, request.params.id),
   );
 
-  // A parameter ends at a slash, so ids with an unencoded slash arrive here. The route above documents both.
+  // A path parameter ends at a slash, so IDs with an unencoded slash arrive here. The route above documents both.
   app.get<{ Params: { '*': string } }>(
     '/models/*',
     { schema: { hide: true }, config: { scope: 'models' } },

@@ -17,7 +17,7 @@ import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
 import { newestKey, ownModels } from './docs-reader.ts';
 
-/** Output folder of the prepare step `reference`. */
+/** The output folder of the prepare step `reference`. */
 const built = new URL('dist/reference/', projectRoot);
 
 const OperationParams = Type.Object({ operation: Type.String({ maxLength: 100 }) });

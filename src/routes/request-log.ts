@@ -18,7 +18,7 @@ import { listKeyLabels } from '../store/usage-history.ts';
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
-/** `parley-requests-from-2026-11-01-to-2026-11-20.csv`, with the first and the last day. */
+/** Such as `parley-requests-from-2026-11-01-to-2026-11-20.csv`, with the first and last day. */
 function fileName(format: string, { from, to = new Date() }: LogFilter): string {
   const day = (time: number) => new Date(time).toISOString().slice(0, DAY_LENGTH);
   const first = from === undefined ? '' : `from-${day(from.getTime())}-`;
@@ -82,7 +82,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         format === 'csv' ? logAsCsv(app.db, accountId, filter, names) : logAsJson(app.db, accountId, filter);
       reply.header('content-disposition', `attachment; filename="${fileName(format, filter)}"`);
       reply.type(format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8');
-      // Fastify's types know only the values that the schema describes.
+      // Fastify's types only allow values that the schema describes.
       return reply.send(Readable.from(file, { objectMode: false }) as never);
     },
   );

@@ -89,10 +89,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         errors: ['notFound', 'modelNotInPlan', 'tooManyStreams'],
         errorExamples: { ForModel: noSuchModel(), ForEmptyInput: inputRequired() },
         ignoresFields: true,
-        // No field is required, but an empty request has nothing to answer.
+        // No field is required, but an empty request has no input.
         bodyIsOptional: false,
       },
-      // Also before a replayed response.
+      // Sets the header on replayed responses too.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;
         const ignored = ignoredFields(body, responseFields);
@@ -112,7 +112,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const resolved = await resolveModel(engine, body.model ?? undefined, plan);
       const { id: model } = resolved;
       const said = responseSaid(body, items, tools);
-      // A stored response may be continued, and its ID is that of the request.
+      // A stored response may be continued, and its ID is the request's ID.
       const conversation = rootId ?? (isKept ? request.id : undefined);
       const chat = chatFor(engine, request, reply, body.prompt_cache_key ?? conversation, said);
       const asked = completionInput(body, model, items, tools);

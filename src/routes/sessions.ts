@@ -1,4 +1,4 @@
-/** The account's sessions, and signing them out. Contract sections 1 and 9. */
+/** Lists and ends the account's sessions. Contract sections 1 and 9. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
 import { SessionList, SessionParams } from '../../schemas/sessions.ts';
@@ -54,7 +54,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { accountId, id: ownId } = ownSession(request);
-      // The database compares ids without regard to case.
+      // The database compares IDs without regard to case.
       const id = request.params.id.toLowerCase();
       if (id === ownId) await signOut(request, reply);
       else if (!(await endListedSession(app.db, { accountId, id }, 'sessionEnded', sourceOf(request))))

@@ -8,7 +8,7 @@ import { type KeyLabelRow, listKeyLabels, readUsageHistory, type UsageRow } from
 
 const DAY_MS = 86_400_000;
 
-/** Oldest first. */
+/** Days in ascending order. */
 const daysUpTo = (today: string, days: number): string[] =>
   Array.from({ length: days }, (_, index) =>
     new Date(Date.parse(`${today}T00:00:00Z`) - (days - 1 - index) * DAY_MS).toISOString().slice(0, 10),

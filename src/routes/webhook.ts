@@ -18,7 +18,7 @@ import { deleteWebhook, findWebhook, putWebhook, rotateSecret, type WebhookRow }
 import { newSecret, shownSecret } from '../webhooks/signature.ts';
 import { faultOfTarget, targetFaults } from '../webhooks/target.ts';
 
-/** @param secret - only if it is new */
+/** @param secret - only for a new secret, which is shown once */
 const toWebhook = (row: WebhookRow, secret?: Buffer) => ({
   url: row.url,
   secret: secret === undefined ? null : shownSecret(secret),

@@ -32,7 +32,7 @@ import { listKeyLabels } from '../../store/usage-history.ts';
 import { toUsage } from '../usage.ts';
 import { toKeyLabel } from '../usage-history.ts';
 
-/** Keys that ended longer ago have no name in the log. */
+/** The log shows no name for keys that ended earlier. */
 const KEY_DAYS = 90;
 const COST_DAYS = 30;
 

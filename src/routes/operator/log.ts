@@ -54,7 +54,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const today = new Date().toISOString().slice(0, DAY_LENGTH);
       reply.header('content-disposition', `attachment; filename="parley-operator-log-${today}.jsonl"`);
       reply.type('application/jsonl');
-      // Fastify's types know only the values that the schema describes.
+      // Fastify's types only allow values that the schema describes.
       return reply.send(Readable.from(operatorLogLines(app.db), { objectMode: false }) as never);
     },
   );
