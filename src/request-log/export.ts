@@ -1,4 +1,4 @@
-/** Everything in the request log that matches a filter, in files that other programs read. Contract section 1. */
+/** Exports all rows of the request log that match a filter, in files for other programs. Contract section 1. */
 import type { Db } from '../database/client.ts';
 import {
   type LogFilter,
@@ -7,18 +7,18 @@ import {
   readRequestLog,
 } from '../store/request-log.ts';
 
-/** Rows that one statement reads. All that is held in memory. */
+/** Rows that one statement reads. Memory holds only these rows. */
 const ROWS_AT_ONCE = 500;
 
-/** What the owner may see. */
+/** A row with only the columns that the owner may see. */
 type Row = Omit<LoggedRequestRow, 'day' | 'upstream' | 'upstream_model' | 'cost_micros'>;
 
-/** All matching rows, newest first, in batches. New requests do not affect the batches that follow. */
+/** Reads all matching rows in batches, newest first. New requests do not affect later batches. */
 async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGenerator<Row[], void> {
   for (let after: LogPosition | null | undefined; after !== null; ) {
     const { end, rows } = await readRequestLog(db, accountId, ROWS_AT_ONCE, filter, after);
     const last = rows.at(-1);
-    // A full batch may leave out rows that the statement saw.
+    // A full batch may omit rows that the statement has read.
     after = rows.length === ROWS_AT_ONCE && last !== undefined ? last : end;
     if (rows.length > 0)
       yield rows.map(
@@ -27,7 +27,7 @@ async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGene
   }
 }
 
-/** `{"data":[…]}`, as in a page of the log. */
+/** Writes `{"data":[…]}`, like a page of the log. */
 export async function* logAsJson(db: Db, accountId: string, filter: LogFilter): AsyncGenerator<string, void> {
   let separator = '{"data":[';
   for await (const rows of batches(db, accountId, filter)) {
@@ -62,7 +62,7 @@ const columns: readonly (readonly [string, (row: Row, keyName: string) => Value]
   ['id', ({ id }) => id],
 ];
 
-/** Spreadsheets read such text as a formula. */
+/** Spreadsheets interpret such text as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 function field(value: Value): string {
@@ -74,7 +74,7 @@ function field(value: Value): string {
 const line = (values: readonly Value[]): string => `${values.map(field).join(',')}\r\n`;
 
 /**
- * CSV (RFC 4180) with a header. Text that a spreadsheet would read as a formula begins with an apostrophe.
+ * Writes CSV (RFC 4180) with a header. An apostrophe precedes text that a spreadsheet would interpret as a formula.
  *
  * @param keyNames - by the key's ID
  */

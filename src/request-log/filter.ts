@@ -7,7 +7,7 @@ import type { LogFilter } from '../store/request-log.ts';
 const EARLIEST_MS = 0;
 const LATEST_MS = Date.UTC(9999, 11, 31);
 
-/** Clamps times that Postgres cannot store: the log has none. Throws ApiError `invalidRequest` for a leap second. */
+/** Clamps times that Postgres cannot store, which the log cannot contain. Throws `invalidRequest` for a leap second. */
 function instantFrom(param: 'from' | 'to', value: string): Date {
   const time = Date.parse(value);
   if (Number.isNaN(time)) {
@@ -19,7 +19,7 @@ function instantFrom(param: 'from' | 'to', value: string): Date {
   return new Date(Math.min(Math.max(time, EARLIEST_MS), LATEST_MS));
 }
 
-/** `429` or `4xx`. */
+/** Parses `429` or `4xx`. */
 function statusesFrom(status: string): { first: number; last: number } {
   const first = Number(status.replace('xx', '00'));
   return { first, last: status.endsWith('xx') ? first + 99 : first };

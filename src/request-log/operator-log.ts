@@ -1,8 +1,8 @@
-/** The operators' log for programs. Contract section 17. */
+/** Exports the operators' log for programs. Contract section 17. */
 import type { Db } from '../database/client.ts';
 import { listOperatorLog, type OperatorLogRow } from '../store/operator-log.ts';
 
-/** Rows that one statement reads. All that is held in memory. */
+/** Rows that one statement reads. Memory holds only these rows. */
 const ROWS_AT_ONCE = 500;
 
 export const toLogEntry = (row: OperatorLogRow) => ({
@@ -18,7 +18,7 @@ export const toLogEntry = (row: OperatorLogRow) => ({
   user_agent: row.userAgent,
 });
 
-/** All entries as JSON lines, newest first, in batches. */
+/** Writes all entries as JSON Lines in batches, newest first. */
 export async function* operatorLogLines(db: Db): AsyncGenerator<string, void> {
   for (let after: { at: string; id: string } | undefined; ; ) {
     const rows = await listOperatorLog(db, ROWS_AT_ONCE, after);

@@ -6,13 +6,13 @@ import { decodeCursor, encodeCursor, pageOf } from '../domain/cursor.ts';
 import { type LoggedRequestRow, type LogPosition, readRequestLog } from '../store/request-log.ts';
 import { filterFrom } from './filter.ts';
 
-/** How many lookups a page makes if few rows match its filter. */
+/** The most lookups of one page, if few rows match its filter. */
 const LOOKS_AT_MOST = 10;
 
 export type LogPage = { data: Omit<LoggedRequestRow, 'day'>[]; next_cursor: string | null };
 
 /**
- * Newest first. If few rows match, a page may have fewer than `limit` although more follow.
+ * Reads a page, newest first. If few rows match, a page may have fewer rows than `limit` although more follow.
  *
  * @throws ApiError `invalidRequest` for a cursor of another list
  */

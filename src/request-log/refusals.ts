@@ -1,12 +1,12 @@
-/** Counts refused requests. Writes the counts once a second, and drops them if that fails: refusals must stay cheap. Contract section 5. */
+/** Counts refused requests. Writes counts once a second and drops them if that fails. Contract section 5. */
 import { FlushTimer } from '../concurrency/flush-timer.ts';
 import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
 
-/** Different accounts, keys and codes between two writes; more are not counted. */
+/** The most combinations of account, key, and code between two writes. Others are not counted. */
 export const REFUSALS_AT_MOST = 10_000;
 
-/** Refusals worth logging: not unauthorized (401) or malformed (400…) requests. */
+/** Whether the log includes refusals with this status. It excludes unauthorized (401) and malformed (400…) requests. */
 export const isCountedStatus = (status: number): boolean => status === 403 || status === 429 || status >= 500;
 
 export type Refusal = Omit<RefusalCount, 'count'>;
