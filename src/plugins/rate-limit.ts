@@ -1,4 +1,4 @@
-/** Limits on requests, refunds, and sign-ins, and their headers, by account or, without a known credential, by address. Contract section 5. */
+/** Limits on requests, refunds, and sign-ins, by account or else by IP address, with headers. Contract section 5. */
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';

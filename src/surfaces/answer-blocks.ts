@@ -1,4 +1,4 @@
-/** Reads an engine's answer as blocks, of which one is open at a time. Contract section 14. */
+/** Reads an engine's reply as blocks, of which one is open at a time. Contract section 14. */
 import { newId } from '../domain/ids.ts';
 import { stepsOf } from '../engines/message-steps.ts';
 import { type Seal, type SealedReasoning, sealedReasoning } from '../engines/reasoning-details.ts';
@@ -8,41 +8,41 @@ import { isObject, type JsonObject, stringIn, wholeNumber } from '../engines/ups
 
 export type AnswerBlock = {
   kind: 'text' | 'refusal' | 'reasoning' | 'tool';
-  /** Its place in the answer, from 0. */
+  /** The block's position in the reply, from 0. */
   index: number;
-  /** The text so far; of a tool call, its arguments as JSON. */
+  /** The text so far. For a tool call, its arguments as JSON. */
   text: string;
-  /** Of a tool call; otherwise empty. */
+  /** For a tool call; otherwise empty, like `name`. */
   callId: string;
   name: string;
-  /** Of a text of OpenAI's models: what it is for, such as `commentary`. */
+  /** For a text of OpenAI's models: its purpose, such as `commentary`. */
   phase?: string;
-  /** Of reasoning that only its model can read or verify. It may arrive after the text. */
+  /** For reasoning that only its model can read or verify. It may arrive after the text. */
   seal?: Seal;
-  /** Of a text. */
+  /** For a text. */
   notes?: TextNotes;
 };
 
-/** What a model said of a text besides its characters, as its API does. */
+/** Details that a model's API returns about a text. */
 export type TextNotes = {
-  /** Where the text begins among all texts, in characters. Annotations count from the first. */
+  /** Where the text begins in the sequence of all texts, in characters. Annotations count from the first text. */
   start: number;
-  /** In the form of chat completions. */
+  /** Annotations in the format of chat completions. */
   annotations: JsonObject[];
-  /** Of Anthropic's models. */
+  /** Citations from Anthropic's models. */
   citations: JsonObject[];
-  /** Of OpenAI's tokens. */
+  /** Log probabilities of OpenAI's tokens. */
   logprobs: JsonObject[];
 };
 
-/** What a surface sends for each step of a block. In `open`, nothing of the block's text has been sent. */
+/** Writes a surface's events for each step of a block. At `open`, none of the block's text has been sent. */
 export type BlockWriter = {
-  /** Whether texts that follow each other stay apart, as in Anthropic's messages. */
+  /** Whether consecutive texts stay separate, as in Anthropic's messages. */
   keepsTexts?: boolean;
   open(block: AnswerBlock): string;
-  /** @param logprobs - of the tokens of the text */
+  /** @param logprobs - the log probabilities of the text's tokens */
   delta(block: AnswerBlock, text: string, logprobs: readonly JsonObject[]): string;
-  /** Sends an annotation or a citation that is the block's newest of its kind. */
+  /** Writes an annotation or a citation, the block's newest of its kind. */
   annotate?(block: AnswerBlock, annotation: JsonObject): string;
   cite?(block: AnswerBlock, citation: JsonObject): string;
   close(block: AnswerBlock): string;
@@ -51,7 +51,7 @@ export type BlockWriter = {
 type TextKind = Exclude<AnswerBlock['kind'], 'tool'>;
 type Delta = Readonly<Record<string, unknown>>;
 
-/** In the order in which they are read from a delta. Servers name reasoning in one of two ways. */
+/** In the order of reading from a delta. Servers use one of two names for reasoning. */
 const textFields: readonly (readonly [string, TextKind])[] = [
   ['reasoning_content', 'reasoning'],
   ['reasoning', 'reasoning'],
@@ -69,37 +69,37 @@ function isJson(text: string): boolean {
 }
 
 export class AnswerBlocks {
-  /** In the order of the answer. Their texts are complete even if not all was sent yet. */
+  /** In the order of the reply. Their texts are complete, even if some text has not been sent yet. */
   readonly all: AnswerBlock[] = [];
   finishReason: string | null = null;
-  /** Whether the client stopped the answer. */
+  /** Whether the client stopped the reply. */
   isStopped = false;
-  /** The stop sequence that ended the response, if the engine names it. */
+  /** The stop sequence that ended the reply, if the engine names it. */
   stopSequence: string | null = null;
-  /** Why the engine says that it ended, in its own words. */
+  /** The engine's own name for the finish reason. */
   nativeReason: string | null = null;
-  /** What the engine says of its refusal. */
+  /** The engine's details about a refusal. */
   stopDetails: JsonObject | null = null;
-  /** Parts of the token counts, 0 if the engine does not count them. */
+  /** Parts of the token counts, 0 if the engine does not report them. */
   cachedTokens = 0;
   cacheWriteTokens = 0;
   reasoningTokens = 0;
-  /** The parts of `cacheWriteTokens`, if the engine tells them. */
+  /** The parts of `cacheWriteTokens`, if the engine reports them. */
   cacheCreation: JsonObject | null = null;
   readonly #writer: BlockWriter;
   readonly #calls = new Map<unknown, AnswerBlock>();
-  /** The position of the open block; -1 before the first. */
+  /** The index of the open block; -1 before the first. */
   #open = -1;
-  /** Set if another block began before the open tool call was complete: the others wait for the end of the answer. */
+  /** Set if another block began before the open tool call was complete. Other blocks then wait for the reply's end. */
   #isBlocked = false;
-  /** Of all texts, in characters. */
+  /** The total length of all texts, in characters. */
   #length = 0;
 
   constructor(writer: BlockWriter) {
     this.#writer = writer;
   }
 
-  /** Returns what to send for a chunk. Only the first choice counts. */
+  /** Returns the events to send for a chunk. Only the first choice counts. */
   add({ choices, usage }: CompletionChunk): string {
     const [choice] = choices;
     if (usage) this.#count(usage as Delta);
@@ -110,7 +110,7 @@ export class AnswerBlocks {
     return told;
   }
 
-  /** Closes all blocks. Call it after the last chunk. */
+  /** Closes all blocks and returns their events. Call it after the last chunk. */
   end(): string {
     let told = this.#open < 0 ? '' : this.#close();
     while (this.#open + 1 < this.all.length) {
@@ -119,7 +119,7 @@ export class AnswerBlocks {
     return told;
   }
 
-  /** Sends the blocks so far as a whole, to another writer. */
+  /** Writes all blocks so far to another writer, each as a whole. */
   replayTo(writer: BlockWriter): string {
     return this.all
       .map((block) => writer.open(block) + contentOf(writer, block) + writer.close(block))
@@ -129,9 +129,9 @@ export class AnswerBlocks {
   #finish(finishReason: string, rest: Delta): void {
     const { native_finish_reason: native, stop_details: details, stop_reason: stopSequence } = rest;
     this.finishReason = finishReason;
-    // OpenRouter's name for it.
+    // OpenRouter's name for the field.
     if (typeof native === 'string') this.nativeReason = native;
-    // vLLM's name for it.
+    // vLLM's name for the field.
     if (typeof stopSequence === 'string') this.stopSequence = stopSequence;
     if (isObject(details)) this.stopDetails = details;
   }
@@ -148,7 +148,7 @@ export class AnswerBlocks {
   #read(delta: JsonObject, logprobs: readonly JsonObject[]): string {
     const sealed = sealedReasoning(delta);
     let told = sealed.map((one) => this.#seal(one)).join('');
-    // The same text is in whatever was sealed.
+    // Sealed reasoning contains the same text.
     let hasReasoning = sealed.length > 0;
     for (const [field, kind] of textFields) {
       const text = stringIn(delta[field]);
@@ -170,7 +170,7 @@ export class AnswerBlocks {
     return this.#append(block, text, logprobs);
   }
 
-  /** Annotations belong to the text before them. A citation may come before the text of its block. */
+  /** Annotations belong to the text before them. A citation may precede the text of its block. */
   #note(delta: JsonObject): string {
     let told = '';
     const citations = objectsIn(delta.citations);
@@ -221,7 +221,7 @@ export class AnswerBlocks {
     return block;
   }
 
-  /** In a stream, the text came before. In a whole answer, it comes along. */
+  /** In a stream, the text has arrived before its seal. In a whole reply, both arrive together. */
   #seal({ seal, text }: SealedReasoning): string {
     const last = this.all.at(-1);
     const isOpen = last?.kind === 'reasoning' && last.seal === undefined;
@@ -237,7 +237,7 @@ export class AnswerBlocks {
   }
 
   #append(block: AnswerBlock, text: string, logprobs: readonly JsonObject[] = []): string {
-    // Its arguments were complete, so this can only be white space.
+    // The arguments of this tool call were complete, so the text can only be white space.
     if (block.index < this.#open) return '';
     block.text += text;
     if (block.index === this.#open) return text === '' ? '' : this.#writer.delta(block, text, logprobs);
@@ -273,7 +273,7 @@ const noted = {
   citations: (writer: BlockWriter, block: AnswerBlock, note: JsonObject) => writer.cite?.(block, note) ?? '',
 };
 
-/** All of a block so far. */
+/** Writes the whole content of a block so far. */
 function contentOf(writer: BlockWriter, block: AnswerBlock): string {
   const { annotations = [], citations = [], logprobs = [] } = block.notes ?? {};
   return [
@@ -287,7 +287,7 @@ const logprobsOf = ({ logprobs }: Delta): JsonObject[] =>
   isObject(logprobs) ? objectsIn(logprobs.content) : [];
 
 /**
- * The blocks of a whole answer, and how it ended.
+ * The blocks of a whole reply, and how it ended.
  *
  * @param keepsTexts - as in `BlockWriter`
  */
@@ -298,7 +298,7 @@ export function blocksOf({ choices, usage }: CompletionResult, keepsTexts = fals
   const { logprobs, message, ...rest } = choice;
   const whole = message as unknown as JsonObject;
   const steps = stepsOf(whole).map((delta) => {
-    // The tokens of a whole message are those of its choice.
+    // The log probabilities of a whole message are those of its choice.
     const own = delta === whole ? logprobs : chatLogprobs(delta.logprobs);
     return { choices: [{ index: choice.index, delta, finish_reason: null, logprobs: own }] };
   });

@@ -1,4 +1,4 @@
-/** Models in the shape of Anthropic's API. Contract section 14. */
+/** Models in the format of Anthropic's API. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type { AnthropicModelQuery } from '../../schemas/models.ts';
 import type { Model } from '../engines/types.ts';
@@ -12,11 +12,11 @@ export type AnthropicModelPage = {
   last_id: string | null;
 };
 
-/** The end of the year 9999, in Unix seconds. RFC 3339 cannot write later years. */
+/** The end of the year 9999 in Unix seconds. RFC 3339 has no later years. */
 const LAST_SECOND = 253_402_300_799;
 const DEFAULT_LIMIT = 20;
 
-/** Upstreams that do not know when a model was created, or count in other units, lead to the Unix epoch. */
+/** `created_at` is the Unix epoch if the upstream does not know the date, or uses other units. */
 export const anthropicModel = ({ created, id }: Model): AnthropicModel => ({
   type: 'model',
   id,
@@ -34,7 +34,7 @@ function placeOf(models: readonly Model[], id: string, param: 'after_id' | 'befo
   return place;
 }
 
-/** A page after or before a model. `has_more` says whether there are more models in that direction. */
+/** A page after or before a model. `has_more` is whether more models exist in that direction. */
 export function anthropicModelPage(
   models: readonly Model[],
   { after_id: after, before_id: before, limit = DEFAULT_LIMIT }: Static<typeof AnthropicModelQuery>,

@@ -1,4 +1,4 @@
-/** Answers in the shape of Anthropic's Messages API. Contract section 14. */
+/** Writes replies in the format of Anthropic's Messages API. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type {
   AnsweredMessage as AnsweredMessageSchema,
@@ -16,23 +16,23 @@ type ContentBlock = Static<typeof MessagesContentBlock>;
 type StopReason = Static<typeof MessagesStopReason>;
 type Stop = Pick<AnsweredMessage, 'stop_reason' | 'stop_sequence' | 'stop_details'>;
 
-/** What a message is made of besides the model's answer. */
+/** The parts of a message that do not come from the model. */
 export type MessageContext = {
-  /** The request's, a UUID. */
+  /** The request ID, a UUID. */
   id: string;
   model: string;
   stopSequences: readonly string[];
 };
 
-/** Clients require a signature. */
+/** Every thinking block has a signature, because clients require one. */
 export const signatureOf = ({ seal }: AnswerBlock): string =>
   seal === undefined ? UNSIGNED : writtenSeal(seal, MESSAGES_FORMAT);
 
-/** Anthropic's models may hide what they thought. */
+/** Anthropic's models may hide their reasoning. */
 const isRedacted = ({ seal, text }: AnswerBlock) =>
   seal?.format === MESSAGES_FORMAT && seal.kind === 'data' && text === '';
 
-/** What the model wrote as the input of a tool: an empty object if it is not one, because clients require one. */
+/** Parses a tool's input. An empty object if the text is not a JSON object, because clients require an object. */
 function inputOf(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -50,7 +50,7 @@ export function emptyBlock(block: AnswerBlock): ContentBlock {
       ? { type: 'redacted_thinking', data: signatureOf(block) }
       : { type: 'thinking', thinking: '', signature: '' };
   if (kind === 'tool') return { type: 'tool_use', id: callId, name, input: {} };
-  // Without `citations`: the AI SDK refuses null there.
+  // Omits `citations`, because the AI SDK rejects null there.
   return { type: 'text', text: '' };
 }
 
@@ -65,7 +65,7 @@ function wholeBlock(block: AnswerBlock): ContentBlock {
 
 export const notStopped: Stop = { stop_reason: null, stop_sequence: null, stop_details: null };
 
-/** Anthropic's reasons that have no name in chat completions, with the reason that stands for each there. */
+/** Anthropic's reasons without a name in chat completions, and the chat completions' reason for each. */
 const nativeReasons = {
   pause_turn: 'stop',
   model_context_window_exceeded: 'length',
@@ -99,7 +99,7 @@ export function stopOf(blocks: AnswerBlocks, { stopSequences }: MessageContext):
 type CachedTokens = Pick<AnswerBlocks, 'cachedTokens' | 'cacheWriteTokens' | 'cacheCreation'>;
 const uncached: CachedTokens = { cachedTokens: 0, cacheWriteTokens: 0, cacheCreation: null };
 
-/** Anthropic counts tokens that were read from or written to a cache separately. */
+/** Anthropic reports tokens that were read from or written to a cache separately. */
 export function usageOf(
   { inputTokens, outputTokens }: AnswerTokens,
   { cacheCreation, cachedTokens, cacheWriteTokens } = uncached,
@@ -115,7 +115,7 @@ export function usageOf(
   };
 }
 
-/** A message that has just begun. */
+/** A message that has just begun, without content. */
 export const begunMessage = ({ id, model }: MessageContext, tokens: AnswerTokens): AnsweredMessage => ({
   id: `msg_${id.replaceAll('-', '')}`,
   type: 'message',

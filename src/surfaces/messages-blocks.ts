@@ -1,4 +1,4 @@
-/** Translates the content blocks of the Messages API to parts of chat completions. Contract section 14. */
+/** Translates content blocks of the Messages API to parts of chat completions. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type {
   MessagesInputBlock as MessagesInputBlockSchema,
@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 
 export type Part = JsonObject & { type: string; text?: string };
-/** Every kind of block; those of system prompts and tool results have fewer members. */
+/** Any kind of block. Blocks of system prompts and tool results have fewer members. */
 export type InputBlock = Static<typeof MessagesInputBlockSchema>;
 export type Content = string | readonly JsonObject[] | undefined | null;
 type Source = Static<typeof MessagesSource>;
@@ -18,14 +18,14 @@ const MEDIA_TYPE = /^image\/[a-z0-9.+-]{1,100}$/i;
 export const refused = (path: string, problem: string): ApiError =>
   new ApiError('invalidRequest', { message: `In the body, \`${path}\` ${problem}`, param: path });
 
-/** Throws `invalidRequest` if a member that the kind of block requires is missing. The schema allows any in nested blocks. */
+/** Throws `invalidRequest` if a required member is missing. The schema allows any members in nested blocks. */
 export function required(value: unknown, path: string): string {
   if (value === undefined) throw refused(path, 'is required.');
   if (typeof value !== 'string') throw refused(path, 'must be a string.');
   return value;
 }
 
-/** Blocks stay separate paragraphs. */
+/** Joins texts so that blocks stay separate paragraphs. */
 export const joined = (texts: readonly string[]): string => texts.join('\n\n');
 
 /** The source of an image or a document. */
@@ -46,7 +46,7 @@ const imageOf = (url: string): Part => ({ type: 'image_url', image_url: { url } 
 const textPart = (text: string): Part => ({ type: 'text', text });
 
 const PDF = 'application/pdf';
-/** Some servers require one. */
+/** Some servers require a file name. */
 const UNTITLED = 'document.pdf';
 
 const unreadable = (path: string): ApiError =>
@@ -76,7 +76,7 @@ function documentParts(block: InputBlock & JsonObject, path: string): Part[] {
   throw unreadable(path);
 }
 
-/** What a tool found: its title, where it is from, and its text. */
+/** A tool's search result: its title, its source, and its text. */
 function searchResultParts({ content, source, title }: InputBlock & JsonObject, path: string): Part[] {
   const labels = [title, source].flatMap((label) =>
     typeof label === 'string' && label !== '' ? [textPart(label)] : [],
@@ -84,7 +84,7 @@ function searchResultParts({ content, source, title }: InputBlock & JsonObject, 
   return [...labels, ...partsOf(content as Content, `${path}.content`)];
 }
 
-/** Throws `invalidRequest` for the first PDF document: the built-in engine reads only text. */
+/** Throws `invalidRequest` for the first PDF document, because the built-in engine only reads text. */
 export function refusePdfs(content: Content, path: string): void {
   if (!Array.isArray(content)) return;
   for (const [index, block] of (content as unknown[]).entries()) {
@@ -95,7 +95,7 @@ export function refusePdfs(content: Content, path: string): void {
   }
 }
 
-/** The parts of text, images, documents, and names of tools. Other kinds of blocks are left out. */
+/** Parts for text, images, documents, and names of tools. Omits other kinds of blocks. */
 export function partsOf(content: Content, path: string): Part[] {
   if (content === undefined || content === null) return [];
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
@@ -105,7 +105,7 @@ export function partsOf(content: Content, path: string): Part[] {
     const place = `${path}.${index}`;
     if (typeof one !== 'object' || one === null) throw refused(place, 'must be an object.');
     if (block.type === 'text') return [textPart(required(block.text, `${place}.text`))];
-    // The tools it names are all offered as functions.
+    // All tools that it names are offered as functions.
     if (block.type === 'tool_reference') return [textPart(required(one.tool_name, `${place}.tool_name`))];
     if (block.type === 'image') return [imagePart(sourceOf(block), place)];
     if (block.type === 'search_result') return searchResultParts(block as InputBlock & JsonObject, place);
@@ -116,6 +116,6 @@ export function partsOf(content: Content, path: string): Part[] {
 export const textsOf = (parts: readonly Part[]): string[] =>
   parts.flatMap(({ text, type }) => (type === 'text' && text !== undefined ? [text] : []));
 
-/** A string if all parts are text, which every server accepts. */
+/** Returns a string if all parts are text, because every server accepts strings. */
 export const contentOf = (parts: readonly Part[]): string | Part[] =>
   parts.every(({ type }) => type === 'text') ? joined(textsOf(parts)) : [...parts];

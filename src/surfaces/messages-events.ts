@@ -1,4 +1,4 @@
-/** Streams of Anthropic's Messages API. Contract section 14. */
+/** Writes streams of Anthropic's Messages API. Contract section 14. */
 import type { MessagesEventType } from '../../schemas/messages-events.ts';
 import type { AnswerBlock } from './answer-blocks.ts';
 import {
@@ -19,7 +19,7 @@ function deltaOf({ kind }: AnswerBlock, text: string): object {
   return kind === 'tool' ? { type: 'input_json_delta', partial_json: text } : { type: 'text_delta', text };
 }
 
-/** @param estimatedInput - in tokens: the engine counts them only at the end */
+/** @param estimatedInput - in tokens, because the engine only counts them at the end */
 export function messagesWriter(context: MessageContext, estimatedInput: number): SurfaceWriter {
   const delta = ({ index }: AnswerBlock, change: object) =>
     event('content_block_delta', { index, delta: change });

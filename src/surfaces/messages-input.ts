@@ -1,4 +1,4 @@
-/** Translates the messages of the Messages API to those of chat completions. Contract section 14. */
+/** Translates messages of the Messages API to messages of chat completions. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type { MessagesInput } from '../../schemas/messages-requests.ts';
 import { jsonOf } from '../bodies/sealed.ts';
@@ -34,15 +34,15 @@ function systemMessage(content: Content, path: string): Message[] {
   return text === '' ? [] : [{ role: 'system', content: text }];
 }
 
-/** The text of a tool's result. Tool messages have no member that says whether the tool failed. */
+/** The text of a tool result. A tool message has no member for the failure of a tool. */
 function resultText(texts: readonly string[], isError: boolean | null | undefined): string {
   const text = joined(texts);
   return isError ? `Error: ${text}` : text;
 }
 
 /**
- * Tool messages come first, because they must follow the calls. They hold only text, so images and documents follow with
- * the rest of the message.
+ * Tool messages come first, because they must follow the calls. They can only contain text, so images and documents
+ * follow in the user's message.
  */
 function userMessages({ content }: Asked, path: string): Message[] {
   const tools: Message[] = [];
@@ -64,7 +64,7 @@ function userMessages({ content }: Asked, path: string): Message[] {
   return parts.length === 0 ? tools : [...tools, { role: 'user', content: contentOf(parts) }];
 }
 
-/** Reasoning that only the model that wrote it can read or verify. */
+/** Reasoning that only its own model can read or verify. */
 function sealedOf({ data, signature, thinking = '', type }: InputBlock & { data?: unknown }): JsonObject[] {
   const isRedacted = type === 'redacted_thinking';
   const text = isRedacted ? data : signature;
@@ -84,7 +84,7 @@ function callOf({ id, input, name }: InputBlock, place: string): JsonObject {
   };
 }
 
-/** What a block adds to a message. Blocks of other kinds add nothing. */
+/** The message members that a block contributes. Blocks of other kinds contribute nothing. */
 function stepsIn(block: InputBlock, place: string): JsonObject[] {
   if (block.type === 'tool_use') return [{ tool_calls: [callOf(block, place)] }];
   const sealed = sealedOf(block);
@@ -121,7 +121,7 @@ function translated(message: Asked, path: string): Message[] {
   return message.role === 'user' ? userMessages(message, path) : assistantMessages(message, path);
 }
 
-/** Many models take one system message only, at the beginning. */
+/** Many models accept only one system message, at the beginning. */
 function withOneBeginning(messages: readonly Message[]): Message[] {
   const end = messages.findIndex(({ role }) => role !== 'system');
   const beginning = messages.slice(0, end);
@@ -130,7 +130,7 @@ function withOneBeginning(messages: readonly Message[]): Message[] {
   return [{ role: 'system', content }, ...messages.slice(end)];
 }
 
-/** Writes large inputs of tools in turns of the event loop, before `messagesOf` needs them as text. */
+/** Writes large tool inputs over several turns of the event loop, before `messagesOf` needs them as text. */
 export async function writeToolInputs(messages: readonly Asked[]): Promise<void> {
   for (const { content } of messages)
     for (const { input } of blocksIn(content))
@@ -142,7 +142,7 @@ export function refuseFiles(messages: readonly Asked[]): void {
   for (const [index, { content }] of messages.entries()) refusePdfs(content, `messages.${index}.content`);
 }
 
-/** @throws ApiError `invalidRequest` that names the block */
+/** @throws ApiError `invalidRequest` with the path of the block */
 export function messagesOf(system: Content, messages: readonly Asked[]): Message[] {
   const all = [
     ...systemMessage(system, 'system'),

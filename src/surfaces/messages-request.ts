@@ -9,14 +9,14 @@ import { messagesOf } from './messages-input.ts';
 import { toolFields } from './messages-tools.ts';
 
 export type MessagesBody = Static<typeof MessagesRequest>;
-/** What both operations take. */
+/** The members that both operations accept. */
 export type Conversation = Static<typeof MessagesCountRequest>;
 
-/** The fields that have a meaning here, or whose absence makes no difference to an answer. */
+/** Fields that Parley supports, or whose absence does not change a reply. */
 export const messagesFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'],
   ...['stop_sequences', 'tools', 'tool_choice', 'thinking', 'metadata', 'output_config', 'output_format'],
-  // How Anthropic keeps prompts. Claude Code always sends the second.
+  // Anthropic's prompt caching. Claude Code always sends the second field.
   ...['cache_control', 'context_management'],
 ]);
 
@@ -24,7 +24,7 @@ function dropNullsOf(fields: JsonObject): void {
   for (const [name, value] of Object.entries(fields)) if (value === null) delete fields[name];
 }
 
-/** Removes fields of the body and of its tools that are null: some clients send them for those that are not set. */
+/** Removes null fields of the body and its tools. Some clients send null for fields that are not set. */
 export function dropNulls(body: JsonObject): void {
   dropNullsOf(body);
   if (Array.isArray(body.tools))
@@ -36,7 +36,7 @@ const HIGH_TOKENS = 16_384;
 
 const efforts: ReadonlySet<string | undefined> = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
 
-/** Adaptive thinking leaves the effort to the model, as servers do if they are not told. */
+/** Adaptive thinking leaves the effort to the model, as servers do by default. */
 function effortOf({ output_config: config, thinking }: Conversation): string | undefined {
   if (thinking?.type === 'disabled') return undefined;
   const named = config?.effort ?? undefined;
@@ -53,7 +53,7 @@ function formatOf({ output_config: config, output_format: older }: Conversation)
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema } };
 }
 
-/** OpenAI refuses longer names of users. Claude Code's are longer. */
+/** OpenAI rejects longer user names. Claude Code's are longer. */
 const LONGEST_USER = 64;
 
 function userOf({ metadata }: MessagesBody): string | undefined {
@@ -62,7 +62,7 @@ function userOf({ metadata }: MessagesBody): string | undefined {
   return createHash('sha256').update(id).digest('hex');
 }
 
-/** Refuses what would make the model answer without the earlier messages. The SDKs then send all of them. */
+/** Rejects requests that would make the model ignore earlier messages. SDKs then send all of them. */
 function refuseThread({ thread }: Conversation & { thread?: unknown }): void {
   if (thread === undefined || thread === null) return;
   throw new ApiError('invalidRequest', {
@@ -74,10 +74,10 @@ function refuseThread({ thread }: Conversation & { thread?: unknown }): void {
 }
 
 /**
- * The conversation without the options of an answer, as its tokens are counted.
+ * The conversation without options for the reply, for counting its tokens.
  *
- * @param model - the resolved one
- * @throws ApiError `invalidRequest` that names the block or tool
+ * @param model - the resolved model
+ * @throws ApiError `invalidRequest` with the path of the block or tool
  */
 export function conversationInput(body: Conversation, model: string): CompletionInput {
   refuseThread(body);
@@ -89,7 +89,7 @@ export function conversationInput(body: Conversation, model: string): Completion
   };
 }
 
-/** The whole request. Parameters and errors as above. */
+/** The whole request. Parameters and errors are those of `conversationInput`. */
 export function messagesInput(body: MessagesBody, model: string): CompletionInput {
   const { stop_sequences: stop } = body;
   return {

@@ -1,4 +1,4 @@
-/** Tools of the Messages API, as functions that any model can call. Contract section 14. */
+/** Translates tools of the Messages API to functions that any model can call. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type { MessagesTool, MessagesToolChoice } from '../../schemas/messages-requests.ts';
 import type { JsonObject } from '../engines/upstream/json.ts';
@@ -7,7 +7,7 @@ import { required } from './messages-blocks.ts';
 type Tool = Static<typeof MessagesTool>;
 type Choice = Static<typeof MessagesToolChoice>;
 
-/** Other types run at Anthropic, or only its models know their inputs. */
+/** Other types run at Anthropic, or have inputs that only its models know. */
 const isCustom = ({ type }: Tool) => type === undefined || type === null || type === 'custom';
 
 function functionOf({ description, input_schema: parameters, name, strict }: Tool, path: string): JsonObject {
@@ -25,13 +25,13 @@ function functionOf({ description, input_schema: parameters, name, strict }: Too
 function choiceOf({ name, type }: Choice, tools: readonly Tool[]): unknown {
   if (type === 'any') return 'required';
   if (type === 'auto' || type === 'none') return type;
-  // A choice of a tool that was left out would be an error of the upstream.
+  // For a choice of an omitted tool, the upstream would return an error.
   const isOffered = type === 'tool' && tools.some((tool) => tool.name === name);
   return isOffered ? { type: 'function', function: { name } } : undefined;
 }
 
 /**
- * The fields of a chat completion about tools; none if no tool remains.
+ * The fields of a chat completion about tools. Empty if no tool remains.
  *
  * @throws ApiError `invalidRequest` for a tool without a name
  */

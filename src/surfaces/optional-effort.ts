@@ -1,19 +1,19 @@
 /**
- * Coding agents always ask for an effort. To the models that they are made for it is a hint, but servers reject it for
- * models that cannot reason. Contract section 14.
+ * Coding agents always request a reasoning effort. The models that they are made for treat it as a hint, but servers
+ * reject it for models that cannot reason. Contract section 14.
  */
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
 import { refusesEffort } from '../engines/upstream/errors.ts';
 import { saidWithoutEffort } from './passed-on.ts';
 
 const FIELD = 'reasoning_effort';
-/** How long a model is remembered. */
+/** How long the engine remembers that a model rejects the effort. */
 const REMEMBERED_MS = 10 * 60_000;
 const MOST_REMEMBERED = 10_000;
 
 type Request = { input: CompletionInput; call: ChatCall | undefined };
 
-/** Of one account, so that no account changes the answers of others. */
+/** Keyed by account, so that no account affects the replies of others. */
 const keyOf = ({ call, input }: Request): string =>
   [call?.account, input.model, input[FIELD]].map(String).join(' ');
 
@@ -26,7 +26,7 @@ function without({ call, input }: Request): Request {
 }
 
 /**
- * An engine that asks again without the effort if the upstream rejects it. If that succeeds, it leaves the effort out of
+ * An engine that retries without the effort if the upstream rejects it. If the retry succeeds, it omits the effort from
  * the account's requests to the model for ten minutes.
  */
 export function optionalEffort(engine: ChatEngine, now = () => performance.now()): ChatEngine {
@@ -34,7 +34,7 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
 
   const known = (request: Request): Request =>
     (refusing.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY) > now() ? without(request) : request;
-  /** The upstream only validated the body, so a second request does not repeat any work. */
+  /** The upstream has only validated the body, so a retry repeats no work. */
   const again = (request: Request, error: unknown): Request => {
     if (request.input[FIELD] === undefined || !refusesEffort(error)) throw error;
     return without(request);

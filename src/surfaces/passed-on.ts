@@ -1,6 +1,6 @@
 /**
- * What reaches an upstream of the client's own API: the request as it was sent, without what this service does itself,
- * and without blocks and sources that the translation does not read. Contract sections 14 and 15.
+ * Builds the request for an upstream of the client's own API: the client's request, without features that Parley
+ * handles itself, and without blocks and sources that the translation does not read. Contract sections 14 and 15.
  */
 import { MESSAGES_FORMAT, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { LOGPROBS } from '../engines/text-details.ts';
@@ -14,7 +14,7 @@ import type { ResponseTools } from './response-tools.ts';
 const only = (body: JsonObject, fields: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([name, value]) => fields.has(name) && value !== undefined));
 
-/** The blocks of each role that the translation reads. */
+/** The kinds of blocks that the translation reads, by role. */
 const blockTypes = {
   system: new Set<unknown>(['text']),
   user: new Set<unknown>(['text', 'image', 'document', 'search_result', 'tool_result']),
@@ -28,7 +28,7 @@ const resultTypes: ReadonlySet<unknown> = new Set([
   'tool_reference',
 ]);
 
-/** Whether the upstream can read its own reasoning: it rejects what another model wrote. */
+/** Whether the upstream can read the reasoning. It rejects reasoning of other models. */
 function isReadable({ data, signature, type }: JsonObject): boolean {
   if (type !== 'thinking' && type !== 'redacted_thinking') return true;
   const seal = stringIn(type === 'thinking' ? signature : data);
@@ -39,7 +39,7 @@ function isReadable({ data, signature, type }: JsonObject): boolean {
   );
 }
 
-/** Only what the translation read. The ID of a file would name one that the operator stored. */
+/** Keeps only members that the translation reads. A file ID would refer to one of the operator's stored files. */
 function sourceOf(source: JsonObject): JsonObject {
   const { content, data, media_type, type, url } = source;
   if (type === 'url') return { type, url };
@@ -63,16 +63,16 @@ const blocks = (content: unknown, types: ReadonlySet<unknown>): unknown =>
         .map(blockOf)
     : content;
 
-/** Whether nothing in a turn can be said: Anthropic rejects text without a visible character. */
+/** Whether a turn has no visible content. Anthropic rejects text without a visible character. */
 const isEmpty = (content: unknown): boolean =>
   typeof content === 'string'
     ? content.trim() === ''
     : Array.isArray(content) &&
       (content as JsonObject[]).every(({ text, type }) => type === 'text' && stringIn(text).trim() === '');
 
-/** The longest list of features that is passed on. */
+/** The longest list of features that Parley forwards. */
 const BETAS = /^[\w.,\s-]{1,1000}$/;
-/** Costs more for each token. */
+/** Whether the feature costs more per token. */
 const isExpensive = (beta: string) => beta.startsWith('context-1m');
 
 function betasOf(header: string | string[] | undefined): Record<string, string> {
@@ -85,7 +85,7 @@ function betasOf(header: string | string[] | undefined): Record<string, string> 
   return betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') };
 }
 
-/** @param betas - `anthropic-beta`, which allows fields of the body */
+/** @param betas - the `anthropic-beta` header, which enables fields of the body */
 export function messagesSaid(body: Conversation, betas: string | string[] | undefined): SaidRequest {
   return {
     language: 'anthropic',
@@ -109,7 +109,7 @@ const responseFields: ReadonlySet<string> = new Set([
 const itemTypes: ReadonlySet<unknown> = new Set([
   ...['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
 ]);
-/** The members of each part that the translation reads. Others name stored files, or URLs of files. */
+/** The members of each part that the translation reads. Others refer to stored files or URLs of files. */
 const partMembers: Readonly<Record<string, readonly string[]>> = {
   input_text: ['text'],
   output_text: ['text', 'annotations', 'logprobs'],
@@ -128,7 +128,7 @@ function partOf(part: unknown): JsonObject[] {
 const parts = (content: unknown): unknown =>
   Array.isArray(content) ? (content as unknown[]).flatMap(partOf) : content;
 
-/** An item without its ID, which names nothing that the upstream has stored. */
+/** Removes the item's ID, because the upstream has not stored it. */
 function itemOf(item: unknown): JsonObject[] {
   if (!isObject(item)) return [];
   const { id: _id, status: _status, type: given, ...members } = item;
@@ -144,10 +144,10 @@ function itemOf(item: unknown): JsonObject[] {
   return [{ ...rest, ...('output' in rest && { output: parts(rest.output) }) }];
 }
 
-/** What an answer may include. The rest is of tools that run on the upstream. */
+/** Values that `include` may have. Other values belong to tools that run on the upstream. */
 const includable = ['reasoning.encrypted_content', LOGPROBS];
 
-/** @param items - the whole conversation, including stored responses that precede the input */
+/** @param items - the whole conversation, including stored responses before the input */
 export function responseSaid(
   body: ResponseBody,
   items: readonly unknown[],
@@ -170,7 +170,7 @@ export function responseSaid(
   };
 }
 
-/** The same request for a model that does not reason, and rejects all that belongs to it. */
+/** The same request without members about reasoning, for a model that rejects them. */
 export const saidWithoutEffort = (said: SaidRequest): SaidRequest => ({
   ...said,
   body() {

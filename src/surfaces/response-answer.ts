@@ -1,4 +1,4 @@
-/** Responses in the shape of OpenAI's Responses API. Contract section 14. */
+/** Writes replies in the format of OpenAI's Responses API. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type {
   ModelResponse as ModelResponseSchema,
@@ -16,9 +16,9 @@ export type ModelResponse = Static<typeof ModelResponseSchema>;
 export type ResponseItem = Static<typeof ResponseItemSchema>;
 export type ResponsePart = Static<typeof ResponsePartSchema>;
 
-/** What a response is made of besides the model's answer. */
+/** The parts of a response that do not come from the model. */
 export type ResponseContext = {
-  /** The request's, a UUID. */
+  /** The request ID, a UUID. */
   id: string;
   model: string;
   body: ResponseBody;
@@ -33,13 +33,13 @@ export const responseId = (id: string): string => `${ID_PREFIX}${hexOf(id)}`;
 
 const uuidOf = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/** The UUID in the ID of a response; undefined if it is none of ours. */
+/** The UUID in a response ID; undefined if Parley did not create the ID. */
 export function requestIdOf(id: string): string | undefined {
   const [, hex] = /^resp_([0-9a-f]{32})$/.exec(id) ?? [];
   return hex === undefined ? undefined : uuidOf(hex);
 }
 
-/** The response, and the position in its output, that an item's ID names. */
+/** Parses an item's ID: the response, and the position in its output. */
 export function itemPlaceOf(id: string): { requestId: string; index: number } | undefined {
   const [, hex, index] = /^(?:msg|fc|ctc|rs)_([0-9a-f]{32})_(\d{1,5})$/.exec(id) ?? [];
   return hex === undefined ? undefined : { requestId: uuidOf(hex), index: Number(index) };
@@ -70,7 +70,7 @@ export function emptyItem({ body, id, tools }: ResponseContext, block: AnswerBlo
 
 export const wantsSummary = ({ reasoning }: ResponseBody): boolean => Boolean(reasoning?.summary);
 
-/** The one part of a message or of reasoning, as it is when it begins. */
+/** The only part of a message or of reasoning, as it is when it begins. */
 export function emptyPart({ kind }: AnswerBlock, isSummary = false): ResponsePart {
   if (kind === 'refusal') return { type: 'refusal', refusal: '' };
   if (kind === 'reasoning') return { type: isSummary ? 'summary_text' : 'reasoning_text', text: '' };
@@ -100,7 +100,7 @@ export function wholeItem(context: ResponseContext, block: AnswerBlock): Respons
   };
 }
 
-/** A response that has just begun. */
+/** A response that has just begun, without output. */
 export function begunResponse({ body, createdAt, id, model, tools }: ResponseContext): ModelResponse {
   return {
     id: responseId(id),
@@ -139,7 +139,7 @@ function statusOf({ isStopped }: AnswerBlocks, reason: string | undefined): Mode
   return reason === undefined ? 'completed' : 'incomplete';
 }
 
-/** A response that has ended. Its last item is incomplete if a limit cut it off. */
+/** A response that has ended. Its last item is incomplete if a limit or a stop interrupted it. */
 export function endedResponse(
   context: ResponseContext,
   blocks: AnswerBlocks,

@@ -1,4 +1,4 @@
-/** Streams of OpenAI's Responses API. Contract section 14. */
+/** Writes streams of OpenAI's Responses API. Contract section 14. */
 import type { ResponseEventType } from '../../schemas/response-events.ts';
 import { responsesAnnotation } from '../engines/text-details.ts';
 import type { JsonObject } from '../engines/upstream/json.ts';
@@ -15,13 +15,13 @@ import {
 } from './response-answer.ts';
 import type { SurfaceWriter } from './surface-script.ts';
 
-/** The events of a block's text. Without `part`, they belong to the item itself. */
+/** The events for a block's text. Without `added` and `partDone`, they belong to the item itself. */
 type TextEvents = {
   added?: ResponseEventType;
   delta: ResponseEventType;
   done: ResponseEventType;
   partDone?: ResponseEventType;
-  /** The member of `done` with the whole text. */
+  /** The member of the `done` event that holds the whole text. */
   whole: 'text' | 'refusal' | 'arguments' | 'input';
 };
 
@@ -54,7 +54,7 @@ const textEvents = {
   },
 } as const satisfies Record<string, TextEvents>;
 
-/** Some models send only the seal of their reasoning. */
+/** Some models only send the seal of their reasoning. */
 const isEmptyReasoning = ({ kind, text }: AnswerBlock) => kind === 'reasoning' && text === '';
 
 export function responseWriter(context: ResponseContext): SurfaceWriter {
@@ -91,7 +91,7 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
     },
     delta(block, delta, logprobs) {
       const events = eventsOf(block);
-      // Its arguments are JSON around the input, which can be read only as a whole.
+      // The arguments are JSON around the input, which is readable only as a whole.
       if (events === textEvents.custom) return '';
       return event(events.delta, { ...placeOf(block, events), delta, ...tokensOf(block, logprobs) });
     },
@@ -134,7 +134,7 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
     error({ error }) {
       const { code, message, param } = error;
       const response = { ...begunResponse(context), status: 'failed', error: { code, message } };
-      // Some clients read one of these, and some the other.
+      // Clients read one of these two events.
       return event('response.failed', { response }) + event('error', { code, message, param, error });
     },
   };

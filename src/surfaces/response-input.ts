@@ -1,4 +1,4 @@
-/** Translates the input items of the Responses API to messages. Contract section 14. */
+/** Translates input items of the Responses API to messages. Contract section 14. */
 
 import { addStep } from '../engines/message-steps.ts';
 import { detailOf, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
@@ -14,7 +14,7 @@ const roles: Readonly<Record<string, Message['role']>> = {
   user: 'user',
   assistant: 'assistant',
   system: 'system',
-  // Few servers know OpenAI's newer name.
+  // Few servers support OpenAI's newer name.
   developer: 'system',
 };
 
@@ -56,14 +56,14 @@ function partsOf(content: unknown, path: string): Part[] {
   return content.flatMap((part, index) => partOf(part, `${path}.${index}`) ?? []);
 }
 
-/** A string if all parts are text, which every server accepts. */
+/** Returns a string if all parts are text, because every server accepts strings. */
 const contentOf = (parts: readonly Part[]): string | Part[] =>
   parts.every(({ type }) => type === 'text') ? parts.map(({ text }) => text).join('') : [...parts];
 
 const listOf = (content: unknown): Part[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Part[]);
 
-/** Adds to a message that may have text before its calls: the results must follow the calls at once. */
+/** Adds text to a message that may already have text before its calls. Results must directly follow the calls. */
 function append(message: Message, content: string | Part[]): void {
   const { content: before } = message;
   if (before === null) message.content = content;
@@ -76,7 +76,7 @@ function append(message: Message, content: string | Part[]): void {
   }
 }
 
-/** The text of a reasoning item: its content, or else its summary. */
+/** The text of a reasoning item: its content, or its summary if it has none. */
 function reasoningOf({ content, summary }: JsonObject): string {
   const texts = (list: unknown) =>
     Array.isArray(list) ? list.flatMap((part) => (isObject(part) ? stringIn(part.text) : [])) : [];
@@ -84,7 +84,7 @@ function reasoningOf({ content, summary }: JsonObject): string {
   return (own.length > 0 ? own : texts(summary)).join('\n\n');
 }
 
-/** Reasoning that only the model that wrote it can read. */
+/** Reasoning that only its own model can read. */
 function sealedOf(item: JsonObject): JsonObject[] {
   const text = stringIn(item.encrypted_content);
   if (text === '') return [];
@@ -93,7 +93,7 @@ function sealedOf(item: JsonObject): JsonObject[] {
 
 class Conversation {
   readonly messages: Message[] = [];
-  /** Of the last tool messages, for the message of the user that follows. */
+  /** Files of the last tool messages, for the user message that follows. */
   #files: Part[] = [];
   #reasoning: string[] = [];
   #sealed: JsonObject[] = [];
@@ -106,7 +106,7 @@ class Conversation {
     else if (type === 'reasoning') this.#think(item);
   }
 
-  /** Several items in a row belong to the same turn. */
+  /** Consecutive items belong to the same turn. */
   #think(item: JsonObject): void {
     const text = reasoningOf(item);
     if (text !== '') this.#reasoning.push(text);
@@ -146,7 +146,7 @@ class Conversation {
     } else {
       this.#forget();
       const [first] = this.messages;
-      // Many models take one system message only, at the beginning.
+      // Many models accept only one system message, at the beginning.
       if (
         known === 'system' &&
         this.messages.length === 1 &&
@@ -158,7 +158,7 @@ class Conversation {
     }
   }
 
-  /** The last message if it is the assistant's and still open, or a new one. Gets what the model thought before. */
+  /** The last message if it is an open assistant message, otherwise a new one. Receives the reasoning before it. */
   #assistant(isText: boolean): Message {
     const last = this.messages.at(-1);
     const isOpen =
@@ -210,8 +210,8 @@ class Conversation {
 
 /**
  * @param items - input items, and items of earlier outputs
- * @param instructions - precede them
- * @throws ApiError `invalidRequest` that names the item
+ * @param instructions - the first message, if any
+ * @throws ApiError `invalidRequest` with the path of the item
  */
 export function messagesOf(items: readonly unknown[], instructions: string | null | undefined): Message[] {
   const conversation = new Conversation();

@@ -10,22 +10,22 @@ import type { ResponseTools } from './response-tools.ts';
 
 export type ResponseBody = Static<typeof ResponseRequest> & JsonObject;
 
-/** The fields that have a meaning here. */
+/** The fields that Parley supports. */
 export const responseFields: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'store', 'stream', 'stream_options'],
   ...['temperature', 'top_p', 'max_output_tokens', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['reasoning', 'text', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
   'prompt_cache_retention',
-  // Clients that cannot do without what these ask for get it without asking.
+  // Clients that depend on these get their effect without them.
   ...['include', 'top_logprobs', 'truncation', 'background', 'client_metadata'],
 ]);
 
-/** Passed to the model under the same names. */
+/** Fields that reach the model under the same names. */
 const passed = [
   ...['temperature', 'top_p', 'user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention'],
 ];
 
-/** Ignoring them would answer another question than the one that was asked. */
+/** Fields that change the meaning of a request, so ignoring them would give a wrong reply. */
 const unsupported: Readonly<Record<string, string>> = {
   conversation: 'Conversations of the Responses API are not available here. Use `previous_response_id`.',
   prompt: 'Stored prompts are not available here. Send `instructions` and `input`.',
@@ -47,7 +47,7 @@ function formatOf(text: unknown): JsonObject | undefined {
 export const includes = ({ include }: JsonObject, what: string): boolean =>
   Array.isArray(include) && (include as unknown[]).includes(what);
 
-/** The input as items: a string is a message of the user. */
+/** Returns the input as items. A string becomes a user message. */
 export const inputItems = ({ input }: Pick<ResponseBody, 'input'>): readonly unknown[] =>
   typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : (input ?? []);
 
@@ -58,8 +58,8 @@ export const inputRequired = () =>
   });
 
 /**
- * @param model - the resolved one
- * @param items - the whole conversation, including stored responses that precede the input
+ * @param model - the resolved model
+ * @param items - the whole conversation, including stored responses before the input
  * @throws ApiError `invalidRequest`
  */
 export function completionInput(

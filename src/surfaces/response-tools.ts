@@ -1,11 +1,11 @@
-/** Tools of the Responses API, as functions that any model can call. Contract section 14. */
+/** Translates tools of the Responses API to functions that any model can call. Contract section 14. */
 import { flatName } from '../engines/tool-names.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 
-/** A tool as the client named it. */
+/** The client's names for a tool. */
 type Called = { name: string; namespace: string | undefined; isCustom: boolean };
 
-/** Models fill in this one field of a custom tool, whose input is free text. */
+/** The schema of a custom tool's arguments. The model writes the tool's free-text input into this one field. */
 const customInput = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The input of the tool, as plain text.' } },
@@ -15,11 +15,11 @@ const customInput = {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The offered tools. Those that the service would have to run itself are left out. */
+/** The offered tools. Omits tools that Parley would have to run itself. */
 export class ResponseTools {
-  /** As chat completions take them. */
+  /** The tools in the format of chat completions. */
   readonly functions: JsonObject[] = [];
-  /** Those that the model was offered, as the client sent them. */
+  /** The tools that the model is offered, as the client sent them. */
   readonly offered: readonly JsonObject[];
   readonly #called = new Map<string, Called>();
 
@@ -27,11 +27,11 @@ export class ResponseTools {
     this.offered = this.#addAll(tools, undefined);
   }
 
-  /** How the client named the tool that the model calls. */
+  /** Returns the client's names for the tool that the model calls. */
   called = (flat: string): Called =>
     this.#called.get(flat) ?? { name: flat, namespace: undefined, isCustom: false };
 
-  /** Returns the tools that can be offered. */
+  /** Adds tools. Returns those that can be offered. */
   #addAll(tools: readonly unknown[], namespace: string | undefined): JsonObject[] {
     return tools.flatMap((tool) => (isObject(tool) ? this.#add(tool, namespace) : []));
   }
@@ -66,7 +66,7 @@ export class ResponseTools {
     return this.functions.filter((tool) => names.has((tool.function as { name: string }).name));
   }
 
-  /** `tool_choice` as chat completions take it; undefined lets the model decide. */
+  /** `tool_choice` in the format of chat completions. If undefined, the model decides. */
   choice(choice: unknown): unknown {
     if (this.allowed(choice).length === 0) return undefined;
     if (typeof choice === 'string') return choice;
@@ -75,7 +75,7 @@ export class ResponseTools {
     return this.#called.has(name) ? { type: 'function', function: { name } } : undefined;
   }
 
-  /** `tool_choice` as an upstream of the same API takes it, without the tools that it is not offered. */
+  /** `tool_choice` for an upstream of the same API, without tools that are not offered. */
   passedChoice(choice: unknown): unknown {
     if (!isAllowedTools(choice)) return this.choice(choice) === undefined ? undefined : choice;
     if (this.functions.length === 0) return undefined;
@@ -84,24 +84,24 @@ export class ResponseTools {
   }
 }
 
-/** A choice among some of the tools. The model is shown the others, too, which keeps its prompt cache. */
+/** A choice among some of the tools. The model also sees the others, which keeps its prompt cache valid. */
 const isAllowedTools = (choice: unknown): choice is JsonObject =>
   isObject(choice) && choice.type === 'allowed_tools';
 
 const listed = ({ tools }: JsonObject): JsonObject[] =>
   Array.isArray(tools) ? (tools as unknown[]).filter(isObject) : [];
 
-/** Of a tool that a choice names. Empty if it has no name. */
+/** The flat name of a tool in a choice. Empty if it has no name. */
 const flatNameOf = ({ name, namespace }: JsonObject): string =>
   typeof name === 'string' ? flatName(name, textOf(namespace)) : '';
 
-/** Of a custom tool call: the text in the arguments that the model filled in. */
+/** The input of a custom tool call: the text in the arguments that the model wrote. */
 export function customInputOf(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value) && typeof value.input === 'string') return value.input;
   } catch {
-    // The model did not write JSON: what it wrote is the input.
+    // The model did not write JSON, so its text is the input.
   }
   return text;
 }

@@ -1,4 +1,4 @@
-/** Conversations that go on from stored responses. Contract section 14. */
+/** Continues conversations from stored responses. Contract section 14. */
 import { lengthOf } from '../bodies/write-in-turns.ts';
 import type { Db } from '../database/client.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
@@ -11,9 +11,9 @@ import { inputItems, inputRequired, type ResponseBody } from './response-request
 const MOST_RESPONSES = 1000;
 /** Writing more at once would block the event loop. */
 const MOST_STORED = 4 * 1024 * 1024;
-/** Of the JSON of all responses that one request continues. */
+/** The most JSON of all responses that one request continues. */
 const MOST_EARLIER = 2 * MOST_STORED;
-/** Of responses that one request refers to by the IDs of their items. */
+/** The most responses that one request refers to by item IDs. */
 const MOST_REFERENCES = 100;
 
 const outputOf = ({ body }: ResponseRow): unknown[] => (JSON.parse(body) as { output: unknown[] }).output;
@@ -43,7 +43,7 @@ async function earlierItems(db: Db, owner: Owner, previous: string): Promise<Ear
   return { items: rows.flatMap(itemsOf), rootId: rows[0]?.id };
 }
 
-/** OpenAI's clients may leave out the type of a reference. */
+/** OpenAI's clients may omit the type of a reference. */
 function referenceOf(item: unknown): string | undefined {
   if (!isObject(item) || typeof item.id !== 'string') return undefined;
   const { type } = item;
@@ -84,7 +84,7 @@ const noSuchItem = (index: number): ApiError =>
     param: `input.${index}.id`,
   });
 
-/** Throws ApiError `invalidRequest` for an input that is too large to keep. */
+/** Throws ApiError `invalidRequest` if an input is too large to store. */
 export function assertStorable(input: readonly unknown[]): void {
   if (lengthOf(input) <= MOST_STORED) return;
   throw new ApiError('invalidRequest', {
@@ -95,10 +95,10 @@ export function assertStorable(input: readonly unknown[]): void {
 }
 
 /**
- * The whole conversation of a request, oldest first.
+ * Returns the whole conversation of a request, oldest first.
  *
- * @returns `input` are the items of the request alone, which are stored with its response. `rootId` is the first response
- *   of the conversation, if the request continues one
+ * @returns `input`: the items of this request alone, to store with its response. `rootId`: the first response of the
+ *   conversation, if the request continues one
  * @throws ApiError `notFound` if a stored response is missing; `invalidRequest` if it cannot be continued
  */
 export async function conversationOf(
@@ -116,7 +116,7 @@ export async function conversationOf(
   return { items: [...(earlier?.items ?? []), ...input], input, rootId: earlier?.rootId };
 }
 
-/** A message with its type, and with its text as a part. */
+/** Adds the type of a message, and turns its text into a part. */
 function listedItem(item: JsonObject): JsonObject {
   const { content, role, type } = item;
   if (type !== undefined && type !== null && type !== 'message') return item;
@@ -125,7 +125,7 @@ function listedItem(item: JsonObject): JsonObject {
   return { ...item, type: 'message', content: parts };
 }
 
-/** The items of a stored response's input, each with an ID and a type. */
+/** The input items of a stored response, each with an ID and a type. */
 export const listedInput = ({ id, input }: ResponseRow): JsonObject[] =>
   (JSON.parse(input) as JsonObject[]).map((item, index) => ({
     ...listedItem(item),

@@ -1,4 +1,4 @@
-/** Streams an engine's answer in the language of a surface. Contract section 14. */
+/** Streams an engine's reply in the format of a surface. Contract section 14. */
 
 import { wasStopped } from '../domain/stop.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
@@ -8,19 +8,19 @@ import type { Outcome } from '../ledger/types.ts';
 import { type Script, Tally } from '../requests/stream-script.ts';
 import { AnswerBlocks, type BlockWriter } from './answer-blocks.ts';
 
-/** Writes the events of a surface. Each stream and each replay has its own. */
+/** Writes the events of a surface. Each stream and each replay has its own writer. */
 export type SurfaceWriter = BlockWriter & {
   /** The events before the first block. */
   start(): string;
   /** The events after the last block. */
   end(blocks: AnswerBlocks, tokens: AnswerTokens): string;
-  /** The surface's own error event, which ends an incomplete answer. */
+  /** The surface's error event, which ends an incomplete reply. */
   error(envelope: Envelope): string;
 };
 
 export type Surface = {
   writer(): SurfaceWriter;
-  /** What to store with the charge once the answer is complete. */
+  /** The data to store with the charge once the reply is complete. */
   stored?(blocks: AnswerBlocks, tokens: AnswerTokens): Partial<Outcome>;
 };
 
@@ -43,7 +43,7 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
     },
     tell(chunk) {
       tally.add(chunk);
-      // The last chunk has only the usage. Some servers never send a `finish_reason`.
+      // The last chunk only has the usage. Some servers never send a `finish_reason`.
       isWhole ||= chunk.choices.length === 0 && Boolean(chunk.usage);
       blocks.isStopped = signal !== undefined && wasStopped(signal);
       return start() + blocks.add(chunk);
@@ -57,7 +57,7 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
     error: (envelope) => start() + writer.error(envelope),
     replay(envelope) {
       const again = surface.writer();
-      // In this order, because writers number their events.
+      // Keep this order, because writers number their events.
       const begun = again.start() + blocks.replayTo(again);
       return begun + (envelope === undefined ? again.end(blocks, tally.tokens()) : again.error(envelope));
     },
