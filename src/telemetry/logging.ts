@@ -1,4 +1,4 @@
-/** What the log says about requests and errors: enough to find a cause, never a statement's parameters. */
+/** Logs requests and errors with enough detail to find a cause, but never a statement's parameters. */
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { sqlState } from '../database/client.ts';
 
@@ -11,10 +11,10 @@ type LoggedError = {
   cause?: LoggedError;
 };
 
-/** Data exceptions and integrity violations quote values in their messages. */
+/** Messages of data exceptions and integrity violations quote values. */
 const repeatsValues = (state: string) => /^2[23][0-9A-Z]{3}$/.test(state);
 
-/** Drizzle's errors repeat every parameter, including prompts and digests. Only statement and SQLSTATE are logged. */
+/** Logs only statement and SQLSTATE, because Drizzle's errors repeat every parameter, such as prompts and digests. */
 export function serialiseError(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { cause, message, name, stack } = error;
@@ -38,7 +38,9 @@ export function serialiseError(error: unknown): LoggedError {
   };
 }
 
-/** One line per request, when it has ended (`plugins/aborted-requests` logs the others). At level `debug`, also one when it begins. */
+/**
+ * One line per completed request; `plugins/aborted-requests` logs the others. At level `debug`, also one at its start.
+ */
 export class OneLinePerRequest extends LogController {
   override incomingRequest(request: FastifyRequest): void {
     request.log.debug({ req: request }, 'incoming request');

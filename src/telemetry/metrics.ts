@@ -1,6 +1,6 @@
 /**
- * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets, or the operator's file, never from clients:
- * no accounts, keys, models, or unknown paths.
+ * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets or the operator's
+ * file, never from clients: no accounts, keys, models, or unknown paths.
  */
 import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { version } from '../project.ts';
@@ -12,7 +12,7 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** A value that is read on each scrape. */
 export type Reading = { labels?: Record<string, string>; value: number };
 
-/** The metrics of one process, to be added to those of others. */
+/** The metrics of one process, to add to those of others. */
 export type MetricSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export class Metrics {
@@ -119,7 +119,7 @@ export class Metrics {
   /**
    * Adds a metric whose values come from `read` on each scrape.
    *
-   * @param aggregator - what is made of the values of several workers
+   * @param aggregator - how the values of several workers are combined
    */
   gauge(
     name: string,
@@ -145,7 +145,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** All metrics, in Prometheus's text format. */
+  /** All metrics in Prometheus's text format. */
   text(): Promise<string> {
     this.#collectDefaults();
     return this.#registry.metrics();
@@ -156,7 +156,7 @@ export class Metrics {
     return this.#registry.getMetricsAsJSON();
   }
 
-  /** The metrics of Node.js sample the event loop. A service that nobody scrapes should not pay for that. */
+  /** Metrics of Node.js sample the event loop, so they start with the first scrape. */
   #collectDefaults(): void {
     if (!this.#hasDefaults) collectDefaultMetrics({ register: this.#registry });
     this.#hasDefaults = true;

@@ -30,7 +30,7 @@ import type { Trace } from './tracing.ts';
 
 const STOP_MS = 3000;
 const REPORT_EVERY_MS = 60_000;
-/** Names of models and routes are shorter. */
+/** In characters. Names of models and routes are shorter. */
 const LONGEST_ATTRIBUTE = 1000;
 
 const kinds: Record<SpanKind, Kind> = { server: Kind.SERVER, client: Kind.CLIENT };
@@ -44,14 +44,14 @@ function samplerOf({ ratio, sampler }: TelemetrySettings): Sampler {
   return sampler.startsWith('parentbased') ? new ParentBasedSampler({ root }) : root;
 }
 
-/** A trace without a parent has the ID that the log shows. */
+/** Generates IDs. The ID of a trace without a parent is the one in the log. */
 class Ids {
   next = '';
   generateTraceId = (): string => this.next;
   generateSpanId = newSpanId;
 }
 
-/** The span under which a new one begins. */
+/** The parent context of a new span. */
 function contextOf({ flags, id, isOwn, parentId, state }: Trace) {
   if (parentId === undefined) return ROOT_CONTEXT;
   return traces.setSpanContext(ROOT_CONTEXT, {
@@ -93,7 +93,7 @@ class RecordedSpan implements Span {
   }
 }
 
-/** Begins to export in the background. Throws nothing if the collector cannot be reached. */
+/** Starts to export in the background. Does not throw if the collector is unreachable. */
 export function startTracer(settings: TelemetrySettings): Tracer {
   const ids = new Ids();
   const exporter = new OTLPTraceExporter({ url: `${settings.endpoint.replace(/\/+$/, '')}/v1/traces` });
@@ -103,7 +103,7 @@ export function startTracer(settings: TelemetrySettings): Tracer {
     'service.instance.id': randomBytes(8).toString('hex'),
   });
   const provider = new TracerProvider({
-    // The variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override these attributes.
     resource: own.merge(detectResources({ detectors: [envDetector] })),
     sampler: samplerOf(settings),
     idGenerator: ids,

@@ -1,6 +1,6 @@
 export type OutageLog = { error(details: object, message: string): void; info(message: string): void };
 
-/** Logs the first failure of each outage, and its end. The returned function never rejects. */
+/** Logs the first failure of each outage and its end. The returned function never rejects. */
 export function loggingOutages(
   log: OutageLog,
   name: string,

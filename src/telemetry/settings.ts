@@ -1,4 +1,4 @@
-/** `OTEL_EXPORTER_OTLP_ENDPOINT` and what samples. The exporter reads its other variables itself. */
+/** `OTEL_EXPORTER_OTLP_ENDPOINT` and the sampler's variables. The exporter reads its other variables itself. */
 import { ConfigError, type Env, oneOf, text } from '../environment.ts';
 
 const samplers = [
@@ -11,10 +11,10 @@ const samplers = [
 ] as const;
 
 export type TelemetrySettings = Readonly<{
-  /** Base URL of a collector that takes OTLP over HTTP. */
+  /** The base URL of a collector that accepts OTLP over HTTP. */
   endpoint: string;
   sampler: (typeof samplers)[number];
-  /** Of the samplers by ratio: 0 to 1. */
+  /** The sampling ratio from 0 to 1. Only samplers by ratio use it. */
   ratio: number;
 }>;
 
@@ -26,7 +26,7 @@ function ratio(env: Env): number {
   return number;
 }
 
-/** Undefined: nothing is exported. */
+/** Returns undefined if nothing is exported. Throws ConfigError. */
 export function telemetrySettings(env: Env): TelemetrySettings | undefined {
   const sampler = oneOf(env, 'OTEL_TRACES_SAMPLER', samplers, 'parentbased_always_on');
   const sampled = ratio(env);

@@ -1,6 +1,6 @@
 /**
- * W3C trace context: requests continue the trace of their client, and what they ask of upstreams belongs to it. A request
- * without one begins a trace whose ID is the request ID. Contract section 17.
+ * W3C trace context. A request continues its client's trace, and requests to upstreams belong to that trace. Without
+ * one, a trace begins whose ID is the request ID. Contract section 17.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { newSpanId } from '../domain/ids.ts';
@@ -8,13 +8,13 @@ import { newSpanId } from '../domain/ids.ts';
 export type Trace = {
   /** 32 hexadecimal digits. */
   id: string;
-  /** The span that continues in it; undefined at the beginning of a trace. */
+  /** The parent span; undefined at the beginning of a trace. */
   parentId: string | undefined;
-  /** Whether that span is this service's own. */
+  /** Whether the parent span is this service's own. */
   isOwn: boolean;
   /** Whether the client records the trace: `01` or `00`. */
   flags: string;
-  /** `tracestate`, which is passed on as it is. */
+  /** The `tracestate` header, forwarded unchanged. */
   state: string | undefined;
 };
 
@@ -22,7 +22,7 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
-/** The trace that a client's headers continue; undefined without a valid `traceparent`. */
+/** The trace that the client's headers continue; undefined without a valid `traceparent`. */
 function continued({ traceparent, tracestate }: IncomingHttpHeaders): Trace | undefined {
   const [, version, id, parentId, flags = '00', more] = TRACEPARENT.exec(String(traceparent ?? '')) ?? [];
   if (id === undefined || (version === '00' && more !== undefined)) return undefined;
@@ -41,21 +41,21 @@ export const traceOf = (headers: IncomingHttpHeaders, requestId: string): Trace 
     state: undefined,
   };
 
-/** Engines know a request only by its signal. */
+/** Engines know a request only by its abort signal. */
 const traces = new WeakMap<AbortSignal, Trace>();
 
 export const traceWork = (signal: AbortSignal, trace: Trace): unknown => traces.set(signal, trace);
 
-/** Undefined for work of no request. */
+/** Undefined if the work does not belong to a request. */
 export const traceOfWork = (signal: AbortSignal): Trace | undefined => traces.get(signal);
 
-/** Work under `signal` is a part of the work under `whole`. */
+/** Makes the work under `signal` a part of the work under `whole`. */
 export function continueTrace(signal: AbortSignal, whole: AbortSignal): void {
   const trace = traces.get(whole);
   if (trace !== undefined) traces.set(signal, trace);
 }
 
-/** Headers for a request to another service. Its parent is this service's span, or an ID of its own. Empty for work of no request. */
+/** Headers for a request to another service. Empty if the work does not belong to a request. */
 export function traceHeaders(signal: AbortSignal): Record<string, string> {
   const trace = traces.get(signal);
   if (trace === undefined) return {};
