@@ -1,10 +1,10 @@
-/** Compiles schemas on first use: compiling those of all routes takes over half of the time to build the app. */
+/** Compiles schemas on first use. Compiling those of all routes would take over half of the time to build the app. */
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
 
 type Validate = { (data: unknown): unknown; errors?: unknown };
 type Compile<Compiled> = (route: unknown) => Compiled;
 
-/** Calls `make` the first time, and returns the same value later. */
+/** Calls `make` on the first call, and returns the same value later. */
 export function once<Made extends object>(make: () => Made): () => Made {
   let made: Made | undefined;
   return () => {
@@ -26,7 +26,7 @@ export function lazyValidators(compile: Compile<Validate>): Compile<Validate> {
   };
 }
 
-/** For Fastify's `schemaController.compilersFactory.buildSerializer`. */
+/** For Fastify's option `schemaController.compilersFactory.buildSerializer`. */
 export function buildSerializer(externalSchemas: unknown, options: unknown) {
   const compile = (SerializerSelector() as never as (...args: unknown[]) => Compile<Compile<string>>)(
     externalSchemas,

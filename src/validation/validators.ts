@@ -1,4 +1,4 @@
-/** Two validators: bodies are taken as they are, everything that arrives as text is coerced. Contract section 6. */
+/** Two validators: bodies keep their types, but everything that arrives as text is coerced. Contract section 6. */
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { Static } from '@sinclair/typebox';
 import type { FastifySchemaValidationError } from 'fastify';
@@ -11,7 +11,7 @@ const shared = {
   useDefaults: true,
   allErrors: false,
   allowUnionTypes: true,
-  // `make check` validates every schema as part of openapi.json; repeating it takes half of the startup time.
+  // `make check` validates every schema as part of openapi.json. Repeating that takes half of the startup time.
   validateSchema: false,
 } as const;
 type BuildCompiler = ReturnType<typeof AjvCompiler>;
@@ -23,7 +23,7 @@ type LengthCheck = { (limit: number, text: string): boolean; errors?: LengthErro
 
 const amount = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
-/** Instead of Ajv's messages, which read "must NOT have fewer than 8 characters". */
+/** Replaces Ajv's messages, such as "must NOT have fewer than 8 characters". */
 const sizeMessages = {
   minLength: (limit: number) => `must have at least ${amount(limit, 'character', 'characters')}`,
   maxLength: (limit: number) => `must have at most ${amount(limit, 'character', 'characters')}`,
@@ -34,7 +34,7 @@ const sizeMessages = {
 const isSizeKeyword = (keyword: string): keyword is keyof typeof sizeMessages =>
   Object.hasOwn(sizeMessages, keyword);
 
-/** Counts characters as JSON Schema does, but only if the UTF-16 length leaves it open. */
+/** Counts characters as JSON Schema does, but only if the UTF-16 length does not decide. */
 function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   const isMost = keyword === 'maxLength';
   const fits = (limit: number, text: string): boolean => {
@@ -53,7 +53,7 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   return { keyword, type: 'string', schemaType: 'number', errors: true, validate };
 }
 
-/** Ajv's own keywords iterate over every string twice: 20 MiB would block the event loop. Contract section 6. */
+/** Ajv's own keywords iterate over every string twice, so 20 MiB would block the event loop. Contract section 6. */
 function onCreate(ajv: Ajv): void {
   for (const keyword of ['minLength', 'maxLength'] as const)
     ajv.removeKeyword(keyword).addKeyword(lengthKeyword(keyword));
@@ -61,7 +61,7 @@ function onCreate(ajv: Ajv): void {
     ajv.addKeyword(annotation);
 }
 
-/** For Fastify's `schemaController.compilersFactory.buildValidator`. */
+/** For Fastify's option `schemaController.compilersFactory.buildValidator`. */
 export function buildValidator(externalSchemas: ExternalSchemas) {
   const build = AjvCompiler() as BuildCompiler;
   const builder = (coerceTypes: false | 'array') =>
@@ -75,7 +75,7 @@ export function buildValidator(externalSchemas: ExternalSchemas) {
 
 type Validate = { (data: unknown): boolean; errors?: FastifySchemaValidationError[] | null };
 
-/** Compiled when it is first needed: most services have no file to check, and all of them start. */
+/** Compiles on first use, because most services have no file to check. */
 const validatorOf = (schema: object, options: object): (() => Validate) =>
   once(() => {
     const compile = AjvCompiler()({}, {
@@ -84,7 +84,7 @@ const validatorOf = (schema: object, options: object): (() => Validate) =>
     return compile({ schema });
   });
 
-/** For data that does not arrive over HTTP. The function returns what is wrong, or null. */
+/** Checks data that does not arrive over HTTP. The function returns the first fault, or null. */
 export function checkerOf(schema: object): (data: unknown) => string | null {
   const validator = validatorOf(schema, {});
   return (data) => {
@@ -95,7 +95,7 @@ export function checkerOf(schema: object): (data: unknown) => string | null {
   };
 }
 
-/** What the messages of Ajv say, in plain words. */
+/** Plain replacements for Ajv's messages. */
 const plainMessages: readonly (readonly [RegExp, string])[] = [
   [/^must be >= /, 'must be at least '],
   [/^must be <= /, 'must be at most '],
@@ -104,7 +104,7 @@ const plainMessages: readonly (readonly [RegExp, string])[] = [
   [/^must be (array|object)$/, 'must be an $1'],
 ];
 
-/** The same as `checkerOf`, with every fault. A fault names its field, such as `` `targets/0/weight` ``. */
+/** Like `checkerOf`, but returns every fault. A fault names its field, such as `` `targets/0/weight` ``. */
 export function faultsOf(schema: object): (data: unknown) => string[] {
   const validator = validatorOf(schema, { allErrors: true });
   return (data) => {
@@ -119,7 +119,7 @@ export function faultsOf(schema: object): (data: unknown) => string[] {
   };
 }
 
-/** The positions in lists along a path, such as [3, 0] for `/input/3/0`. */
+/** The list positions in a path, such as [3, 0] for `/input/3/0`. */
 const positionsIn = (path: string): number[] =>
   path.split('/').filter(Boolean).map(Number).filter(Number.isInteger);
 
@@ -130,7 +130,7 @@ const byPosition = (one: string, other: string): number => {
 };
 
 /**
- * Of several alternatives, the client most likely meant the one whose types fit, or fit furthest into a list. Its error
+ * Among alternatives, the client most likely meant the one whose types fit, or fit furthest into a list. Its error
  * comes first.
  */
 function likeliestFirst(
