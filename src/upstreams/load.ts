@@ -26,7 +26,7 @@ type Outline = { upstreams: unknown[]; models: unknown[]; deadlineMs?: number; c
 
 const outlineFaults = faultsOf(FileOutline);
 
-/** Variables for a single upstream, which models of the file replace. */
+/** Variables for a single upstream, which models in the file replace. */
 const replaced: Readonly<Record<ModelTask, { variables: readonly string[]; what: string }>> = {
   chat: { variables: ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL', 'CHAT_KIND'], what: 'answer chats' },
   embeddings: {
@@ -53,7 +53,7 @@ function contentOf(file: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    // The parser's message may quote the file, where somebody may have written a key.
+    // The parser's message may quote the file, which may contain a key by mistake.
     throw new ConfigError(VARIABLE, 'must contain JSON.');
   }
 }
@@ -73,7 +73,7 @@ function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue, file: stri
     ...mistakesInNames(upstreamNames, modelNames),
     ...upstreams.flatMap((upstream, position) => mistakesInUpstream(upstream, position, env, file)),
     ...inModels,
-    // Wrong names of plans would be reported twice.
+    // Otherwise wrong plan names would be reported twice.
     ...(inModels.length > 0 ? [] : mistakesInPlans(models as FileModel[], tasks, plans)),
   ];
 }
@@ -83,7 +83,7 @@ function packageFile(name: string, file: string): string | undefined {
   return 'file' in found ? found.file : undefined;
 }
 
-/** Every upstream gets the fields that Parley knows, and those of `CHAT_FIELDS`. */
+/** Whether every upstream gets the field: Parley knows it, or `CHAT_FIELDS` lists it. */
 const isForAll = (field: string, env: Env): boolean =>
   isKnownField(field) || (text(env, 'CHAT_FIELDS') ?? '').split(',').some((name) => name.trim() === field);
 
@@ -99,7 +99,7 @@ const upstreamOf = (given: FileUpstream, env: Env, file: string): UpstreamSettin
   fields: (given.fields ?? []).filter((field) => !isForAll(field, env)),
 });
 
-/** A price that the task does not have is 0. */
+/** A price that does not apply to the task is 0. */
 const pricesOf = ({ cachedInput, image = 0, input = 0, output = 0 }: FilePrices): Prices => ({
   ...{ image, input, output },
   cachedInput: cachedInput ?? input,
@@ -121,7 +121,7 @@ const modelOf = (given: FileModel): ModelSettings => ({
   capabilities: given.capabilities,
 });
 
-/** Throws ConfigError with a sentence for each mistake. */
+/** Loads the file. Throws ConfigError with a sentence for each mistake. */
 function load(file: string, env: Env, plans: PlanCatalogue): RoutingSettings {
   const content = contentOf(file);
   const mistakes = mistakesIn(content, env, plans, file);
@@ -147,7 +147,7 @@ export type Upstreams = Readonly<{
   reread(): RoutingSettings;
 }>;
 
-/** Undefined if no file is configured. Throws ConfigError. */
+/** Returns undefined if no file is configured. Throws ConfigError. */
 export function upstreamsFile(env: Env, plans: PlanCatalogue): Upstreams | undefined {
   const name = text(env, VARIABLE);
   if (name === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Collects the mistakes in `UPSTREAMS_FILE`, each as one sentence. */
+/** Finds the mistakes in `UPSTREAMS_FILE`. Describes each in one sentence. */
 import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { parseChatFields } from '../domain/completion-fields.ts';
 import { includes, type PlanCatalogue } from '../domain/plans.ts';
@@ -19,7 +19,7 @@ const VARIABLE = /^[A-Za-z_]\w*$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]{0,4000}$/;
-/** Parley sets these itself. */
+/** Headers that Parley sets itself. */
 const ownHeaders = new Set([
   ...['accept', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te'],
   ...['trailer', 'transfer-encoding', 'upgrade', 'user-agent'],
@@ -33,7 +33,7 @@ const modelFaults = {
   images: faultsOf(fileModels.images),
 };
 
-/** Of a kind that may be wrong. The AI SDK is used for chat only. */
+/** Whether a kind, which may be invalid, supports a task. The AI SDK only supports chat. */
 const takes = (kind: unknown, task: ModelTask): boolean =>
   ((apis as Record<string, Api>)[String(kind)]?.tasks ?? ['chat']).includes(task);
 
@@ -45,7 +45,7 @@ const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
 const memberOf = (entry: unknown, name: string): unknown =>
   typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>)[name] : undefined;
 
-/** A name for messages, even if the entry has none. */
+/** The name of an entry in messages, even if the entry has none. */
 function titleOf(what: string, entry: unknown, position: number): string {
   const name = memberOf(entry, 'name');
   return typeof name === 'string' && name !== ''
@@ -56,11 +56,11 @@ function titleOf(what: string, entry: unknown, position: number): string {
 export const namesOf = (entries: readonly unknown[]): string[] =>
   entries.map((entry) => memberOf(entry, 'name')).filter((name) => typeof name === 'string');
 
-/** The task of a model that may be wrong. */
+/** The task of a model, which may be invalid. */
 export const taskOf = (model: unknown): ModelTask =>
   modelTasks.find((task) => task === memberOf(model, 'task')) ?? 'chat';
 
-/** Never quotes the URL: its query string may contain a key. */
+/** Never quotes the URL, because its query string may contain a key. */
 function urlMistakes(value: string): string[] {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
@@ -102,7 +102,7 @@ function fieldMistakes(fields: readonly string[]): string[] {
   }
 }
 
-/** Only the kind `ai-sdk` has a package, and no fields of chat completions beyond those that are translated. */
+/** Only the kind `ai-sdk` has a package. It does not support additional fields of chat completions. */
 function packageMistakes({ fields = [], kind, package: name }: FileUpstream, file: string): string[] {
   if (kind !== 'ai-sdk') return name === undefined ? [] : ['`package` is only for the kind ai-sdk.'];
   if (fields.length > 0) return ['`fields` is not for the kind ai-sdk.'];
@@ -172,7 +172,7 @@ export function mistakesInNames(upstreams: readonly string[], models: readonly s
   ];
 }
 
-/** Plans that include a task, but none of its models. */
+/** Finds plans that include a task but none of its models. */
 export function mistakesInPlans(
   models: readonly FileModel[],
   tasks: readonly ModelTask[],

@@ -1,4 +1,6 @@
-/** Provider packages of the AI SDK, which the operator installs beside the file or in Parley's folder. Decision 0033. */
+/**
+ * Provider packages of the AI SDK. The operator installs them next to the file or in Parley's folder. Decision 0033.
+ */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { LanguageModelV3 } from '@ai-sdk/provider';
@@ -11,7 +13,7 @@ export type ProviderOptions = {
 export type Provider = { languageModel(id: string): LanguageModelV3 };
 export type CreateProvider = (options: ProviderOptions) => Provider;
 
-/** The version of the interface that Parley speaks, and the major versions of packages that have it. */
+/** The interface version that Parley supports, and the major versions of packages that implement it. */
 const INTERFACE = 'v3';
 const MAJOR = 3;
 const otherMajors: Readonly<Record<string, number>> = {
@@ -25,7 +27,7 @@ const otherMajors: Readonly<Record<string, number>> = {
 
 const NAME = /^(@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/;
 
-/** The file to import, or undefined if the package is not installed. */
+/** Returns the file to import, or undefined if the package is not installed. */
 function installed(name: string, file: string): string | undefined {
   for (const from of [file, import.meta.url])
     try {
@@ -36,14 +38,14 @@ function installed(name: string, file: string): string | undefined {
   return undefined;
 }
 
-/** An export such as `createMistral`, whose result has models. */
+/** Finds an export such as `createMistral`, which creates a provider of models. */
 function creatorIn(exported: Record<string, unknown>): CreateProvider | undefined {
   const creators = Object.entries(exported).filter(([name]) => /^create[A-Z]/.test(name));
   const found = creators.find(([, value]) => typeof value === 'function');
   return found?.[1] as CreateProvider | undefined;
 }
 
-/** @param file - the file to import. Throws an Error with a sentence for the operator. */
+/** @param file - the file to import. Throws an Error with a message for the operator. */
 export function loadProvider(file: string): CreateProvider {
   const create = creatorIn(createRequire(import.meta.url)(file) as Record<string, unknown>);
   if (create === undefined) throw new Error('exports no function that creates an AI SDK provider.');
@@ -56,7 +58,7 @@ export function loadProvider(file: string): CreateProvider {
 
 export type FoundPackage = { file: string } | { mistake: string };
 
-/** @param file - `UPSTREAMS_FILE`, beside which packages are looked up first */
+/** @param file - `UPSTREAMS_FILE`; its folder is searched first */
 export function findPackage(name: string, file: string): FoundPackage {
   if (!NAME.test(name)) return { mistake: '`package` must be the name of an npm package.' };
   const folder = dirname(file);

@@ -4,21 +4,21 @@ import { type ModelTask, modelCapabilities, modelTasks } from '../../schemas/mod
 
 const closed = { additionalProperties: false } as const;
 
-/** APIs that Parley speaks itself. */
+/** APIs that Parley supports itself. */
 export const dialectKinds = ['openai', 'openai-responses', 'anthropic'] as const;
 export type DialectKind = (typeof dialectKinds)[number];
 export const upstreamKinds = [...dialectKinds, 'ai-sdk'] as const;
 export type UpstreamKind = (typeof upstreamKinds)[number];
 
 export type Api = {
-  /** Of requests for chat. */
+  /** The path of chat requests. */
   path: string;
-  /** The header with the key. */
+  /** The header for the key. */
   keyHeader: string;
   tasks: readonly ModelTask[];
 };
 
-/** What both the file's checks and the dialects know. */
+/** Facts that both the checks of the file and the dialects need. */
 export const apis: Readonly<Record<DialectKind, Api>> = {
   openai: { path: '/chat/completions', keyHeader: 'authorization', tasks: modelTasks },
   'openai-responses': { path: '/responses', keyHeader: 'authorization', tasks: modelTasks },
@@ -99,12 +99,12 @@ const EmbeddingModel = Type.Object(
   closed,
 );
 
-/** The price is money per image. */
+/** Prices are money per image. */
 const ImageModel = Type.Object(modelFields(Type.Object({ image: price }, closed)), closed);
 
 export const fileModels = { chat: ChatModel, embeddings: EmbeddingModel, images: ImageModel } as const;
 
-/** The outer shape. Each upstream and model is checked by itself, so that all mistakes are found at once. */
+/** The outer structure. Each upstream and model is checked separately, so that all mistakes are found at once. */
 export const FileOutline = Type.Object(
   {
     upstreams: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 100 }),
@@ -119,5 +119,5 @@ export type FileUpstream = Static<typeof FileUpstream>;
 export type FilePrices = { input?: number; cachedInput?: number; output?: number; image?: number };
 type ChatTarget = Static<typeof ChatModel>['targets'][number];
 export type FileTarget = Omit<ChatTarget, 'prices'> & { prices?: FilePrices };
-/** Of any task. */
+/** A model of any task. */
 export type FileModel = Omit<Static<typeof ChatModel>, 'targets'> & { targets: FileTarget[] };
