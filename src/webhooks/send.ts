@@ -1,4 +1,4 @@
-/** One attempt to deliver a message. Contract section 17. */
+/** Makes one attempt to deliver a message. Contract section 17. */
 import { Resolver } from 'node:dns/promises';
 import { Client } from 'undici';
 import { DerivedSignal } from '../engines/derived-signal.ts';
@@ -15,27 +15,27 @@ import {
 export type Message = {
   id: string;
   type: string;
-  /** When the event happened. */
+  /** The time of the event. */
   at: Date;
   data: unknown;
 };
 
 export type Attempt = {
   url: string;
-  /** The current one first. */
+  /** Secrets that sign the message. The current one comes first. */
   secrets: readonly Buffer[];
-  /** When the attempt is made, by the database's clock. */
+  /** The time of the attempt, by the database's clock. */
   sentAt: Date;
 };
 
-/** `error` says in a sentence for the account's owner why it failed; null if the endpoint accepted the message. */
+/** `error` is a sentence for the account's owner; null if the endpoint accepted the message. */
 export type Outcome = { status: number | null; error: string | null };
 
 const CONNECT_MS = 5000;
-/** For everything: connecting, sending, and the response's headers. */
+/** For the whole attempt: connecting, sending, and the response's headers. */
 const ATTEMPT_MS = 15_000;
 
-/** Within the time to connect. */
+/** The lookup must end within the connect timeout. */
 const resolver = new Resolver({ timeout: 2000, tries: 2 });
 
 const sentences: Readonly<Record<string, string>> = {
@@ -69,11 +69,11 @@ function outcomeOf(status: number): Outcome {
   };
 }
 
-/** The body of a message, the same at every attempt. */
+/** The body of a message. It is the same in every attempt. */
 export const bodyOf = ({ at, data, type }: Message): string =>
   JSON.stringify({ type, timestamp: at.toISOString(), data });
 
-/** Never rejects, and never follows a redirect. Each attempt has a connection of its own, closed afterward. */
+/** Never rejects, and never follows a redirect. Each attempt opens its own connection and closes it. */
 export async function send(
   message: Message,
   { secrets, sentAt, url }: Attempt,
@@ -81,7 +81,7 @@ export async function send(
   stopped: AbortSignal,
 ): Promise<Outcome> {
   const target = new URL(url);
-  // What is allowed may have changed, and connections to an address look nothing up.
+  // The rules may have changed, and connections to an IP address use no lookup.
   const fault = faultOfTarget(url, targets);
   if (fault !== undefined) return { status: null, error: `The URL ${targetFaults[fault]}` };
   const client = new Client(target.origin, {

@@ -1,6 +1,6 @@
 /**
- * Sends the messages in the outbox, on every replica. A message is claimed for one attempt at a time; if the process dies,
- * another one attempts it again. Contract section 17, docs/decisions/0029-webhooks.md.
+ * Sends the messages in the outbox, on every replica. A process claims a message for one attempt at a time. If the
+ * process dies, another process attempts it again. Contract section 17, docs/decisions/0029-webhooks.md.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,16 +22,16 @@ import { send } from './send.ts';
 import type { WebhookTargets } from './target.ts';
 
 const POLL_MS = 1000;
-/** Usage is checked at every fifth poll. */
+/** Checks usage at every fifth poll. */
 const POLLS_PER_CHECK = 5;
-/** Concurrent attempts of this process, each for another account. */
+/** The most concurrent attempts of this process, each for a different account. */
 const ATTEMPTS_AT_MOST = 100;
-/** Stopping waits this long for attempts under way. Those cut off are repeated elsewhere. */
+/** How long shutdown waits for attempts in progress. Another process repeats interrupted attempts. */
 const STOP_MS = 2000;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** After each failed attempt. Together almost a day. */
+/** Pauses after failed attempts. Together, they last about a day. */
 const retriesMs = [
   5000,
   MINUTE_MS,
@@ -43,12 +43,12 @@ const retriesMs = [
   8 * HOUR_MS,
   8 * HOUR_MS,
 ];
-/** Attempts begin up to a tenth earlier, so that those of an outage do not return all at once. */
+/** Attempts begin up to a tenth earlier, so that retries after an outage do not coincide. */
 const JITTER = 0.1;
 
 const GONE = 410;
 
-/** Undefined after the last. */
+/** Null after the last attempt. */
 function retryAfter(attempts: number): number | null {
   const ms = retriesMs[attempts - 1];
   return ms === undefined ? null : Math.round(ms * (1 - JITTER * Math.random()));
@@ -65,7 +65,7 @@ type Parts = {
 export class WebhookSender {
   readonly #parts: Parts;
   readonly #stopped = new AbortController();
-  /** By account. */
+  /** Attempts in progress, by account. */
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #poll: () => Promise<void>;
   #waiting = 0;
@@ -75,7 +75,7 @@ export class WebhookSender {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    // Each attempt listens.
+    // Each attempt adds a listener.
     setMaxListeners(ATTEMPTS_AT_MOST, this.#stopped.signal);
     this.#poll = loggingOutages(parts.log, 'Sending webhooks', () => this.#work());
     parts.metrics.gauge(
@@ -102,7 +102,7 @@ export class WebhookSender {
     await this.#settle();
   }
 
-  /** A hanging database must not keep the process from exiting. */
+  /** An unresponsive database must not keep the process from exiting. */
   async #settle(): Promise<void> {
     const underWay = Promise.all([this.#polling, ...this.#underWay.values()]);
     await Promise.race([underWay, delay(STOP_MS, undefined, { ref: false })]);
@@ -119,7 +119,7 @@ export class WebhookSender {
     if (free === 0) return;
     for (const claim of await claimMessages(db, free, [...this.#underWay.keys()])) {
       const attempt = this.#attempt(claim)
-        // The lease ends, and the message is attempted again.
+        // The lease will expire, and the message will be attempted again.
         .catch((err) => this.#parts.log.error({ err }, 'Could not record a webhook delivery.'))
         .finally(() => this.#underWay.delete(claim.accountId));
       this.#underWay.set(claim.accountId, attempt);

@@ -1,19 +1,19 @@
 /** Signatures of Standard Webhooks 1.0: https://github.com/standard-webhooks/standard-webhooks */
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** The specification allows 24 to 64. */
+/** The specification allows 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 
 export const newSecret = (): Buffer => randomBytes(SECRET_BYTES);
 
-/** The form in which receivers store a secret. */
+/** The secret in the format that receivers store. */
 export const shownSecret = (secret: Buffer): string => `whsec_${secret.toString('base64')}`;
 
 /**
  * The headers of one attempt. Several signatures let receivers replace a secret without a gap.
  *
- * @param id - stays the same at every attempt, so that receivers can drop duplicates
- * @param seconds - when the attempt is made, since 1970
+ * @param id - the same in every attempt, so that receivers can drop duplicates
+ * @param seconds - the time of the attempt, since 1970
  */
 export function signedHeaders(
   secrets: readonly Buffer[],

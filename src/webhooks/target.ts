@@ -1,18 +1,18 @@
-/** Where webhooks may lead: https and public addresses, unless the operator allows others. Contract section 17. */
+/** Allowed targets of webhooks: https and public addresses, unless the operator allows others. Contract section 17. */
 import type { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { parsedUrl } from '../domain/parsed-url.ts';
 import { hostOf, isPublicAddress, isPublicHost } from '../domain/public-hosts.ts';
 
-/** `any` also allows http, and addresses of the operator's network. */
+/** `any` also allows http, and addresses in the operator's network. */
 export type WebhookTargets = 'public' | 'any';
 
-/** The host has no address that webhooks may connect to. */
+/** The host has no address to which webhooks may connect. */
 export class PrivateTargetError extends Error {
   override readonly name = 'PrivateTargetError';
 }
 
-/** What `url` must be, by the `reason` of the API's error. */
+/** Messages that complete a sentence about `url`, by the `reason` of the API's error. */
 export const targetFaults = {
   url_not_https: 'must be an https URL, such as https://hooks.example.com/parley.',
   url_credentials: 'must not contain a user name or password. Messages are signed instead.',
@@ -20,7 +20,7 @@ export const targetFaults = {
   url_private: 'must not point to a private address or a local name. Use a public host.',
 };
 
-/** What is wrong with a webhook's URL; undefined if nothing is. Decided without DNS. */
+/** The fault of a webhook's URL; undefined if it has none. Decides without DNS. */
 export function faultOfTarget(text: string, targets: WebhookTargets): keyof typeof targetFaults | undefined {
   const url = parsedUrl(text);
   const isHttps = url?.protocol === 'https:';
@@ -34,7 +34,7 @@ export function faultOfTarget(text: string, targets: WebhookTargets): keyof type
 
 type Address = { address: string; family: 4 | 6 };
 
-/** Both kinds of addresses of a name. Throws ENOTFOUND if it has none, and EAI_AGAIN if that cannot be found out now. */
+/** IPv4 and IPv6 addresses of a name. Throws ENOTFOUND if it has none, EAI_AGAIN if the lookup failed. */
 async function addressesOf(name: string, resolver: Resolver): Promise<Address[]> {
   if (isIP(name) !== 0) return [{ address: name, family: isIP(name) === 4 ? 4 : 6 }];
   const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
@@ -51,10 +51,10 @@ async function addressesOf(name: string, resolver: Resolver): Promise<Address[]>
 }
 
 /**
- * Resolves names only to public addresses, so the address that is checked is the one connected to.
+ * Resolves names only to public addresses, so that the checked address is the one to connect to.
  *
- * @param resolver - asks name servers itself: the default look-up has a few threads for the whole process, and a slow
- *   name server would hold them
+ * @param resolver - queries name servers itself: the default lookup has a few threads for the whole process, and a slow
+ *   name server would block them
  */
 export const publicLookup =
   (resolver: Resolver): LookupFunction =>
