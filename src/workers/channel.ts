@@ -1,9 +1,9 @@
-/** Questions and orders between the primary and a worker, over the channel of `node:cluster`. docs/decisions/0034-workers.md. */
+/** Calls between the primary and a worker, over the channel of `node:cluster`. docs/decisions/0034-workers.md. */
 
 // biome-ignore lint/suspicious/noExplicitAny: any parameters, which each method declares.
 export type Methods = Record<string, (...args: any[]) => unknown>;
 
-/** `[number, method, arguments]` asks, with 0 for no answer; `[number, answer]` answers. */
+/** `[number, method, arguments]` is a call; number 0 expects no result. `[number, result]` is a result. */
 type Message = [number, string, unknown[]] | [number, unknown];
 
 type Send = (messages: { parley: Message[] }) => void;
@@ -11,8 +11,8 @@ type Send = (messages: { parley: Message[] }) => void;
 type Answer<M extends Methods, Name extends keyof M> = Awaited<ReturnType<M[Name]>> | undefined;
 
 /**
- * One end of a channel. `Theirs` are the methods of the other end. Messages of one turn of the event loop are sent together:
- * under load, a message costs much less than a system call.
+ * One end of a channel. `Theirs` are the methods of the other end. Messages of one turn of the event loop are sent
+ * together, because under load a message then costs much less than a system call.
  */
 export class Channel<Theirs extends Methods> {
   readonly #send: Send;
@@ -28,7 +28,7 @@ export class Channel<Theirs extends Methods> {
     this.#own = own;
   }
 
-  /** Resolves to undefined if the other end is gone, or fails. */
+  /** Calls a method. Resolves to undefined if the other end has exited or the method fails. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...args: Parameters<Theirs[Name]>
@@ -41,12 +41,12 @@ export class Channel<Theirs extends Methods> {
     });
   }
 
-  /** As `ask`, without an answer. */
+  /** Like `ask`, without a result. */
   tell<Name extends keyof Theirs & string>(name: Name, ...args: Parameters<Theirs[Name]>): void {
     this.#put([0, name, args]);
   }
 
-  /** Call it with every message that arrives. Ignores those of others. */
+  /** Call it with every message that arrives. Ignores messages of other senders. */
   receive(message: unknown): void {
     const { parley: messages } = (message ?? {}) as { parley?: Message[] };
     for (const one of messages ?? []) {
@@ -55,7 +55,7 @@ export class Channel<Theirs extends Methods> {
     }
   }
 
-  /** The other end is gone: what was asked has no answer. */
+  /** Call it once the other end has exited. Pending calls resolve to undefined. */
   close(): void {
     this.#isClosed = true;
     for (const resolve of this.#asked.values()) resolve(undefined);
@@ -72,7 +72,7 @@ export class Channel<Theirs extends Methods> {
     try {
       answer = await this.#own[name]?.(...args);
     } catch (error) {
-      // A mistake of ours must not end all workers.
+      // A bug in a method must not crash all workers.
       process.emitWarning(error as Error);
     }
     if (number !== 0) this.#put([number, answer ?? null]);

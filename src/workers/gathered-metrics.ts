@@ -1,21 +1,21 @@
-/** The metrics of all workers as those of one process. Contract section 17. */
+/** Combines the metrics of all workers, so that they look like one process. Contract section 17. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AggregatorRegistry, Gauge, type PrometheusContentType, Registry } from 'prom-client';
 import type { MetricSnapshot } from '../telemetry/metrics.ts';
 
-/** A worker that is busy for longer is left out. Prometheus gives up after 10 s. */
+/** A worker that does not respond within this time keeps its previous values. Prometheus gives up after 10 s. */
 const PATIENCE_MS = 2000;
 
 export type MetricSource = { snapshot(): Promise<MetricSnapshot | undefined> };
 
-/** Gauges tell what is now. */
+/** Metrics that only grow. Gauges only have current values. */
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
 const onlyGrows = ({ type }: MetricSnapshot[number]) => growing.has(String(type));
 
 const startedAt = Math.floor(Date.now() / 1000 - process.uptime());
 
-/** In place of the workers' values: a new worker is not a new service. */
+/** Replaces the workers' values, because a new worker is not a new service. */
 function startTime(): Promise<MetricSnapshot> {
   const registry = new Registry();
   new Gauge({
@@ -31,9 +31,9 @@ const merged = (...snapshots: MetricSnapshot[]) =>
   AggregatorRegistry.aggregate<PrometheusContentType>(snapshots);
 
 export class GatheredMetrics {
-  /** What each worker said last. */
+  /** The last snapshot of each worker. */
   readonly #last = new Map<object, MetricSnapshot>();
-  /** Of workers that have ended. Without them, a sum would fall, which looks like a restart to Prometheus. */
+  /** Sums of workers that have ended. Without them, a sum would fall, which Prometheus would take for a restart. */
   #ended: Promise<MetricSnapshot> = Promise.resolve([]);
 
   async read(sources: Iterable<MetricSource>): Promise<string> {
@@ -41,7 +41,7 @@ export class GatheredMetrics {
     return merged(await startTime(), await this.#ended, ...this.#last.values()).metrics();
   }
 
-  /** A worker has ended. What it counted after the last reading is lost. */
+  /** Call it when a worker has ended. Its counts after the last reading are lost. */
   end(source: MetricSource): void {
     const last = this.#last.get(source);
     this.#last.delete(source);
@@ -51,7 +51,7 @@ export class GatheredMetrics {
 
   async #ask(source: MetricSource): Promise<void> {
     const snapshot = await Promise.race([source.snapshot(), delay(PATIENCE_MS, undefined, { ref: false })]);
-    // Its last values, if it does not answer: a sum must not fall.
+    // If the worker does not respond, its last values remain, because a sum must not fall.
     if (snapshot !== undefined) this.#last.set(source, snapshot);
   }
 }

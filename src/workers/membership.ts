@@ -1,12 +1,12 @@
 import type { Channel } from './channel.ts';
 import type { PrimaryMethods } from './methods.ts';
 
-/** What makes a process one of several workers. */
+/** Describes a worker among several. */
 export type Membership = {
-  /** From 1. A worker that replaces another one has the same number. */
+  /** From 1. A replacement worker has the number of its predecessor. */
   number: number;
   workers: number;
-  /** The same for all workers of a primary: 12 hexadecimal digits. */
+  /** 12 hexadecimal digits that all workers of one primary share. */
   service: string;
   primary: Channel<PrimaryMethods>;
 };

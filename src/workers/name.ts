@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 
-/** Which worker this process is, if it is one: its number and its service, as the primary passed them on. */
+/** This worker's number and service, in the form that the primary passed on. Undefined if this is no worker. */
 export function workerName(): string | undefined {
   return cluster.isWorker ? process.env.PARLEY_WORKER : undefined;
 }

@@ -1,4 +1,4 @@
-/** `WORKERS`, and the connections of all workers together. Contract section 13, docs/decisions/0034-workers.md. */
+/** `WORKERS`, and the connections that all workers share. Contract section 13, docs/decisions/0034-workers.md. */
 import { availableParallelism } from 'node:os';
 import { FEWEST_CONNECTIONS } from '../database/connection-shares.ts';
 import { ConfigError, type Env, integer, text } from '../environment.ts';
@@ -8,9 +8,9 @@ const MOST_CONNECTIONS = 1000;
 const CONNECTIONS = 20;
 
 export type WorkerSettings = {
-  /** Processes that serve the port. With one, there is no primary. */
+  /** Processes that serve the port. If it is 1, there is no primary. */
   workers: number;
-  /** Of all workers together. */
+  /** The total of all workers. */
   databaseConnections: number;
 };
 
@@ -45,5 +45,5 @@ export function workerSettings(env: Env, hasPostgres: boolean): WorkerSettings {
   return { workers, databaseConnections: given };
 }
 
-/** What a limit leaves to each worker, where it is divided. */
+/** The share of each worker in a limit that is divided. */
 export const shareOf = (all: number, workers: number): number => Math.max(1, Math.floor(all / workers));

@@ -1,6 +1,6 @@
 /**
- * The memory budget of bodies in a worker. Beginnings of bodies draw on a part that the worker holds, so that small bodies
- * never wait. Everything else is asked of the primary. Contract section 6.
+ * The memory budget of bodies in a worker. Beginnings of bodies use memory that the worker holds, so small bodies never
+ * wait. The primary decides about all other memory. Contract section 6.
  */
 import { BEGINNING_BYTES, type Budget, type Share } from '../bodies/budget.ts';
 import { newId } from '../domain/ids.ts';
@@ -12,7 +12,7 @@ export class SharedBudget implements Budget {
   readonly #bytes: number;
   #used = 0;
 
-  /** @param bytes - what this worker holds */
+  /** @param bytes - the memory that this worker holds */
   constructor(primary: Channel<PrimaryMethods>, bytes: number) {
     this.#primary = primary;
     this.#bytes = bytes;
@@ -20,7 +20,7 @@ export class SharedBudget implements Budget {
 
   share(sender: string): Share {
     const primary = this.#primary;
-    /** Known to the primary once it was asked. */
+    /** The ID under which the primary counts the body; undefined until then. */
     let body: string | undefined;
     let own = 0;
     let isOpen = true;
@@ -28,9 +28,9 @@ export class SharedBudget implements Budget {
       body === undefined && own + bytes <= BEGINNING_BYTES && this.#used + bytes <= this.#bytes;
 
     const askForRoom = async (id: string, bytes: number) => {
-      // Without a primary, this worker is shutting down.
+      // If the primary has exited, this worker is shutting down.
       const hasRoom = (await primary.ask('takeRoom', id, sender, bytes)) ?? true;
-      // The primary forgot the body when it was released, and has counted it again since.
+      // The body was released meanwhile, but this call made the primary count it again.
       if (!isOpen) primary.tell('releaseRoom', id);
       return hasRoom && isOpen;
     };
@@ -54,7 +54,7 @@ export class SharedBudget implements Budget {
           return true;
         }
         if (body !== undefined) return askForRoom(body, bytes);
-        // The whole body counts there from now on.
+        // From now on, the primary counts the whole body.
         body = newId();
         const all = own + bytes;
         this.#used -= own;

@@ -1,4 +1,4 @@
-/** Limits that the primary counts for all workers. Without a primary, a worker is shutting down, and counts alone. */
+/** Limits that the primary counts for all workers. If the primary has exited, a worker counts alone and shuts down. */
 
 import type { SlotQueue, Slots } from '../concurrency/slots.ts';
 import { newId } from '../domain/ids.ts';
@@ -62,7 +62,7 @@ export class SharedSlots implements Slots {
     signal?.addEventListener('abort', release, { once: true });
     const isTaken = await this.#primary.ask('takeSlot', id, queue, owner);
     signal?.removeEventListener('abort', release);
-    // The primary may have given it before it heard of the abort.
+    // The primary may have granted the slot before it learned of the abort.
     signal?.throwIfAborted();
     if (isTaken === false) throw new ApiError('overloaded');
     return release;

@@ -1,4 +1,4 @@
-/** What is counted once for all workers, in the primary. Contract section 13, docs/decisions/0034-workers.md. */
+/** The primary's counts for all workers. Contract section 13, docs/decisions/0034-workers.md. */
 import { apartOf, BodyBudget, type Share } from '../bodies/budget.ts';
 import { LocalSlots } from '../concurrency/slots.ts';
 import { CallCounter } from '../limits/call-counter.ts';
@@ -7,10 +7,10 @@ import type { PrimaryMethods } from './methods.ts';
 
 type Shared = Omit<PrimaryMethods, 'readMetrics' | 'notePoll' | 'isReady'>;
 
-/** What one worker holds. */
+/** Everything that one worker holds. */
 export type WorkerState = {
   methods: Shared;
-  /** The worker has ended: releases everything that it held. */
+  /** Call it when the worker has ended. Releases everything that it held. */
   end(): void;
 };
 
@@ -20,7 +20,7 @@ export class SharedState {
   readonly #slots = new LocalSlots();
   readonly #bodies: BodyBudget;
 
-  /** @param bodyMemoryBytes - of all workers together */
+  /** @param bodyMemoryBytes - the total of all workers */
   constructor(bodyMemoryBytes: number) {
     this.#bodies = new BodyBudget(bodyMemoryBytes, apartOf(bodyMemoryBytes));
   }
@@ -52,7 +52,7 @@ export class SharedState {
         held.set(id, () => waiting.abort());
         try {
           const release = await slots.take(queue, owner, waiting.signal);
-          // Released while it waited, and given at the same time.
+          // The worker released the slot while it waited, at the same time as it was granted.
           if (!held.has(id)) release();
           else held.set(id, release);
           return held.has(id);

@@ -1,6 +1,6 @@
 /**
- * Connections on their way to a worker. Node forgets one that a worker died without taking, and its client would wait
- * for ever. Relies on the messages of `node:cluster`, which have no other interface.
+ * Connections that are being passed to a worker. If the worker dies before it takes one, Node forgets the connection,
+ * and its client would wait forever. Relies on messages of `node:cluster`, which has no other interface for this.
  */
 import type { Worker } from 'node:cluster';
 
@@ -11,7 +11,7 @@ type Process = {
   on(event: 'internalMessage', listener: (message: Message) => void): void;
 };
 
-/** Numbers of this module. Those of `node:cluster` are not negative. */
+/** The last number used by this module. It counts down, because numbers of `node:cluster` are not negative. */
 let number = 0;
 
 export class UntakenConnections {
@@ -28,13 +28,13 @@ export class UntakenConnections {
     };
     this.#process.on('internalMessage', ({ accepted, ack }) => {
       if (ack === undefined) return;
-      // Node closes its own.
+      // Node closes its own handles.
       if (ack < 0 && accepted) this.#untaken.get(ack)?.handle.close();
       this.#untaken.delete(ack);
     });
   }
 
-  /** The worker has ended: hands its connections to another one, or closes them. */
+  /** Call it when the worker has ended. Passes its connections to another worker, or closes them. */
   moveTo(other: UntakenConnections | undefined): void {
     for (const { handle, message } of this.#untaken.values()) {
       number -= 1;
