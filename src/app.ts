@@ -1,4 +1,4 @@
-/** The HTTP service: what is registered, in which scope, and in which order. */
+/** The HTTP service: its plugins and routes, with their scopes and order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { LocalSlots } from './concurrency/slots.ts';
@@ -93,7 +93,7 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** Sessions of operators only. */
+/** For sessions of operators. */
 const operatorRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(operatorGuard);
   scope.register(operatorOverview);
@@ -102,7 +102,7 @@ const operatorRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(operatorLog);
 };
 
-/** The session cookie, never a Bearer key. */
+/** For the session cookie, never a Bearer key. */
 const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(sessions);
   scope.register(passwords);
@@ -121,7 +121,7 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** A Bearer key with the scope, or a web session. Bearer requests never touch the session store. */
+/** For a Bearer key with the right scope, or a web session. Requests with a key never use the session store. */
 const callerRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(preflights);
   scope.register(async (guarded) => {
@@ -147,7 +147,7 @@ const api: FastifyPluginAsync = async (scope) => {
   scope.register(callerRoutes);
 };
 
-/** Does not listen or query yet, so the database may still be opening. */
+/** Builds the app without listening or querying, so the database may still be opening. */
 export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const { config, database, membership } = resources;
   const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();

@@ -1,5 +1,5 @@
 /**
- * The environment, read once and validated: contract section 13. Outside this file, only commands that run without a
+ * Reads and validates the environment once. Contract section 13. Outside this file, only commands that run without a
  * valid configuration and `workers/name.ts` read `process.env`.
  */
 import { isIP } from 'node:net';
@@ -36,25 +36,25 @@ export type Config = Readonly<{
   publicUrlIsSet: boolean;
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
-  /** Of all workers together. */
+  /** The total of all workers. */
   databaseConnections: number;
-  /** Processes that serve the port. */
+  /** The number of processes that serve the port. */
   workers: number;
   dataDir: string;
-  /** The first signs, all verify. Undefined if the database stores the secret. */
+  /** Keys for cookies: the first one signs, all verify. Undefined if the database stores the secret. */
   sessionSecrets: readonly [string, ...string[]] | undefined;
-  /** Undefined: the built-in engine. */
+  /** Undefined if the built-in engine is used. */
   chat: ChatUpstream | undefined;
-  /** Several chat upstreams, instead of `chat`. */
+  /** The upstreams in `UPSTREAMS_FILE`, which replaces `chat`. */
   upstreams: Upstreams | undefined;
-  /** Chat completion fields that reach the engine besides those that Parley knows. */
+  /** Chat completion fields that reach the engine in addition to those that Parley knows. */
   chatFields: readonly string[];
   chatModelAliases: ModelAliases;
   imageHosts: ReadonlySet<string>;
   images: ImagesUpstream | undefined;
   embeddings: EmbeddingsUpstream | undefined;
   search: SearchUpstream | undefined;
-  /** Per upstream. */
+  /** Limits per upstream. */
   upstreamLimits: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number; connections: number }>;
   answerLimits: AnswerLimits;
   /** A client that reads no data for this long is disconnected. */
@@ -62,7 +62,7 @@ export type Config = Readonly<{
   callsPerAccount: number;
   streamsPerAccount: number;
   chatHistoryCharacters: number | undefined;
-  /** Of an answer whose tokens are reserved, if the client and the model set no limit. */
+  /** For a reply whose tokens are reserved, if neither the client nor the model sets a limit. */
   defaultMaxOutputTokens: number;
   bodyMemoryBytes: number;
   plans: PlanCatalogue;
@@ -72,34 +72,34 @@ export type Config = Readonly<{
   /** IDs and lowercase email addresses of operators' accounts. */
   operators: ReadonlySet<string>;
   securityContact: string | undefined;
-  /** Addresses and networks, or a number of hops; 0 for none. */
+  /** Addresses and networks, or a number of hops; 0 means none. */
   trustProxy: number | readonly string[];
   trustProxyIsSet: boolean;
   redisUrl: string | undefined;
-  /** Sign-ups and leaked-key reports per address, and failed sign-ins per address and email address. */
+  /** For sign-ups and leak reports per IP address, and for failed sign-ins per IP and email address. */
   authAttemptsPerMinute: number;
-  /** New accounts per address. Loopback is limited only if the operator set the number. */
+  /** New accounts per IP address. Loopback is limited only if the operator sets the number. */
   signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
   drainSeconds: number;
   readyDelaySeconds: number;
-  /** Of `requests` and `refusals`, including today. */
+  /** How long `requests` and `refusals` are kept, including today. */
   requestLogDays: number;
   logLevel: string;
-  /** Bearer token for `/metrics`. Undefined: only loopback may read it. */
+  /** The Bearer token for `/metrics`. If undefined, only loopback may read it. */
   metricsToken: string | undefined;
   webhookTargets: WebhookTargets;
-  /** Undefined: no spans are recorded. */
+  /** If undefined, no spans are recorded. */
   telemetry: TelemetrySettings | undefined;
 }>;
 
-/** Fixed by contract section 7, like `answerLimits`: no variable changes it, and only tests lower it. */
+/** Fixed by contract section 7, like `answerLimits`. No variable changes it; only tests lower it. */
 const UNREAD_MS = 60_000;
 
-/** Hosts as URLs spell them: lowercase, IPv6 in brackets and compressed. Other names may resolve anywhere. */
+/** Hosts as URLs spell them: lowercase, IPv6 in brackets and compressed. Other names may resolve to any address. */
 const loopbackNames =
   /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/;
 
-/** Whether only this machine reaches an address. */
+/** Whether only this machine can reach a host. */
 export function isLoopback(host: string): boolean {
   const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
   return URL.canParse(url) && loopbackNames.test(new URL(url).hostname);
@@ -125,7 +125,7 @@ function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsS
   return { publicUrl: url.origin, publicUrlIsSet: true };
 }
 
-/** Never quotes the value: it may contain a password. */
+/** Never quotes the value, because it may contain a password. */
 function postgresUrl(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !(/^postgres(ql)?:\/\//.test(value) && URL.canParse(value))) {
@@ -134,7 +134,7 @@ function postgresUrl(env: Env, name: string): string | undefined {
   return value;
 }
 
-/** Never quotes the value: it may contain a password. */
+/** Never quotes the value, because it may contain a password. */
 function redisUrl(env: Env): string | undefined {
   const value = text(env, 'REDIS_URL');
   if (value !== undefined && !(/^rediss?:\/\//.test(value) && URL.canParse(value))) {
@@ -145,7 +145,7 @@ function redisUrl(env: Env): string | undefined {
 
 const SECRET_LENGTH = 32;
 
-/** Never quotes the value. A comma is part of a secret unless it separates secrets that are long enough. */
+/** Never quotes the value. A comma is part of a secret, unless it separates secrets that are long enough. */
 function sessionSecrets(env: Env): Config['sessionSecrets'] {
   const value = text(env, 'SESSION_SECRET');
   if (value === undefined) return undefined;
@@ -182,7 +182,7 @@ function trustProxy(env: Env): Config['trustProxy'] {
   return addresses;
 }
 
-/** Falls back to `OPERATOR_CONTACT`, which may be any text, if it is a valid contact. */
+/** Falls back to `OPERATOR_CONTACT`, which may be any text, if that is a valid contact. */
 function securityContact(env: Env): string | undefined {
   const value = text(env, 'SECURITY_CONTACT');
   if (value === undefined) return contactUri(text(env, 'OPERATOR_CONTACT') ?? '');
@@ -247,7 +247,7 @@ export function loadConfig(env: Env = process.env): Config {
     unreadMs: UNREAD_MS,
     callsPerAccount: integer(env, 'CALLS_PER_ACCOUNT', 100, 1, 100_000),
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
-    // Must hold the largest body, besides the part reserved for small ones.
+    // The minimum holds the largest body, in addition to the part reserved for small ones.
     bodyMemoryBytes: integer(env, 'BODY_MEMORY_MB', 64, 24, 65_536) * 1024 * 1024,
     plans: catalogue,
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
@@ -265,7 +265,7 @@ export function loadConfig(env: Env = process.env): Config {
     },
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
     readyDelaySeconds: integer(env, 'READY_DELAY_SECONDS', 5, 0, 300),
-    // A charge admitted yesterday may still be settled or looked up today.
+    // The minimum is three days, because a charge admitted yesterday may still be settled or looked up today.
     requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     metricsToken: text(env, 'METRICS_TOKEN'),
     telemetry: telemetrySettings(env),

@@ -1,6 +1,6 @@
-/** Reads single environment variables. Each reader throws ConfigError, with one line for the operator. */
+/** Reads single environment variables. Each reader throws ConfigError with one line for the operator. */
 
-/** An invalid variable. The message is the one line that the operator sees. */
+/** A variable is invalid. The message is the one line that the operator sees. */
 export class ConfigError extends Error {
   readonly variable: string;
 
@@ -13,7 +13,7 @@ export class ConfigError extends Error {
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Undefined if unset or empty. */
+/** Undefined if the variable is unset or empty. */
 export const text = (env: Env, name: string): string | undefined => {
   const value = env[name]?.trim();
   return value === '' ? undefined : value;
@@ -47,7 +47,7 @@ export function oneOf<const T extends readonly string[]>(
   return value;
 }
 
-/** For values with a syntax of their own. The parser's error completes the line after the variable's name. */
+/** For values with their own syntax. The parser's error completes a line that begins with the variable's name. */
 export function parsed<T>(env: Env, name: string, parse: (value: string | undefined) => T): T {
   try {
     return parse(text(env, name));

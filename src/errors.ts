@@ -1,4 +1,4 @@
-/** Errors as thrown. Codes, messages and headers come from the table in `schemas/errors.ts`. */
+/** Errors that the service throws. Codes, messages, and headers come from the table in `schemas/errors.ts`. */
 import type { Static } from '@sinclair/typebox';
 import {
   type ErrorBody,
@@ -20,22 +20,22 @@ export type OpenAiEnvelope = { error: Body };
 export type AnthropicEnvelope = MessagesError;
 export type Envelope = OpenAiEnvelope | AnthropicEnvelope;
 
-/** What one error adds to its code. Clients see everything but `cause` and `isProvokable`. */
+/** Details of one error in addition to its code. Clients see everything except `cause` and `isProvokable`. */
 export type ErrorOptions = HeaderFacts & {
   /** Replaces the table's message. Never includes text from an upstream or the database. */
   message?: string;
   param?: string;
   details?: NonNullable<Body['details']>;
-  /** Features of Anthropic's API that its SDKs can do without, in the words of `MessagesUnsupported`. */
+  /** Features of Anthropic's API that its SDKs can do without, as named in `MessagesUnsupported`. */
   unsupported?: Static<typeof MessagesUnsupported>;
   limit?: NonNullable<Body['limit']>;
   reason?: string;
-  /** Whether the request remains charged; omitted from the response if not. */
+  /** Whether the request remains charged. Omitted from the response if false. */
   charged?: boolean;
   /** Whether clients can provoke the failure at the operator's expense. Its refunds are limited. */
   isProvokable?: boolean;
   exceeded?: LimitReading;
-  /** For the log, never for the client. */
+  /** The cause for the log, never for the client. */
   cause?: unknown;
 };
 
@@ -47,7 +47,7 @@ export class ApiError extends Error {
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     const { stackTraceLimit } = Error;
-    // Only an internal error needs its stack; the cause of any other error keeps its own. Under a flood of refusals,
+    // Only an internal error needs its stack. The cause of any other error keeps its own. Under a flood of refusals,
     // collecting stacks took about a tenth of the CPU time.
     if (errorTable[code].status !== 500) Error.stackTraceLimit = 0;
     super(options.message ?? errorTable[code].message, { cause: options.cause });
@@ -69,10 +69,10 @@ export class ApiError extends Error {
   }
 }
 
-/** A path if `publicUrl` is empty. */
+/** The URL of the error's page, or its path if `publicUrl` is empty. */
 export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors/${code}`;
 
-/** The envelope of contract section 6. `publicUrl` is for the link to the code's documentation. */
+/** The body of an error, contract section 6. `publicUrl` is for the link to the code's documentation. */
 export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): OpenAiEnvelope {
   const { charged, details, limit, param, reason } = error.options;
   return {
@@ -91,7 +91,7 @@ export function errorEnvelope(error: ApiError, requestId: string, publicUrl: str
   };
 }
 
-/** The same for clients of Anthropic's API. Contract section 14. */
+/** The body of an error for clients of Anthropic's API. Contract section 14. */
 export function anthropicEnvelope(error: ApiError, requestId: string, publicUrl: string): AnthropicEnvelope {
   const { param, request_id, type: _type, ...body } = errorEnvelope(error, requestId, publicUrl).error;
   const { unsupported } = error.options;
@@ -107,6 +107,6 @@ export function anthropicEnvelope(error: ApiError, requestId: string, publicUrl:
   };
 }
 
-/** The error if the account was deleted after its credential was verified. `keyId` null is the web. */
+/** The error if the account was deleted after its credential was verified. `keyId` is null for the web. */
 export const accountGone = (keyId: string | null): ApiError =>
   keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked');

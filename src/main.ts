@@ -1,4 +1,4 @@
-/** The process: configuration, startup and graceful shutdown. Contract sections 11 and 13. */
+/** The process: configuration, startup, and graceful shutdown. Contract sections 11 and 13. */
 
 import { type Config, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
@@ -33,10 +33,10 @@ function explain(error: unknown, config: Config | undefined): string {
   return `The service could not start: ${message}`;
 }
 
-/** For people; the log goes to standard output. */
+/** Prints text for people. The log goes to standard output. */
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-/** What a primary and its workers do not need is not loaded. */
+/** Imports modules on demand, so that a primary and its workers load only the modules that they need. */
 async function run(config: Config): Promise<void> {
   const worker = workerName();
   if (worker === undefined && config.workers > 1) {
@@ -49,7 +49,7 @@ async function run(config: Config): Promise<void> {
     : (await import('./process/worker.ts')).startWorker(config, worker));
   if (worker === undefined)
     say(banner({ port: started.port, databaseVersion: await started.database.version() }, config));
-  // Now, because requests that come during the first search would wait for it.
+  // Start now, because requests during the first search would wait for it.
   setImmediate(() => void app.documentation());
   trimMemoryAfterStart(app);
 }
@@ -61,7 +61,7 @@ async function serveAlone(config: Config): Promise<Service> {
   return service;
 }
 
-// Files that this process creates, such as the embedded database's, are private to its user.
+// Only this user can access files that this process creates, such as the embedded database's.
 process.umask(0o077);
 
 let config: Config | undefined;

@@ -1,4 +1,4 @@
-/** Opens the configured database, and brings it up to date. Contract section 11. */
+/** Opens the configured database and migrates it. Contract section 11. */
 import type { Config } from './config.ts';
 import {
   type DatabaseLocation,
@@ -10,7 +10,7 @@ import {
 import { migrate } from './database/migrate.ts';
 import { assertWhole } from './store/transfer.ts';
 
-/** A direct URL that differs from the main one means that the main one leads to a transaction pooler. */
+/** If the direct URL differs from the main URL, the main URL points to a transaction pooler. */
 export async function configuredLocation(config: Config): Promise<DatabaseLocation> {
   const { databaseConnections, databaseDirectUrl, databaseUrl, dataDir } = config;
   if (databaseUrl === undefined) return { dataDir };
@@ -18,7 +18,7 @@ export async function configuredLocation(config: Config): Promise<DatabaseLocati
   return { url: databaseUrl, connections: databaseConnections, isPooled, patienceMs: STATEMENT_TIMEOUT_MS };
 }
 
-/** `opened` waits for the migrations too, and rejects with errors of connections and migrations. */
+/** `opened` also waits for the migrations. It rejects with connection errors and migration errors. */
 export function startMigrated(config: Config, location: DatabaseLocation): Opening {
   const { database, opened } = startOpening(location);
   async function bringUpToDate(): Promise<void> {
@@ -26,7 +26,7 @@ export function startMigrated(config: Config, location: DatabaseLocation): Openi
     await assertWhole(database.db);
   }
   const migrated = bringUpToDate();
-  // If it does not open, that error says more than those of statements.
+  // If the database does not open, its own error explains more than those of statements.
   migrated.catch(() => {});
   return { database, opened: opened.then(() => migrated) };
 }

@@ -10,7 +10,7 @@ export const projectRoot: URL = (() => {
 const isBuilt = import.meta.url.endsWith('.js');
 
 /**
- * A file of this project that runs in a thread of its own. `tools/prepare/programs.mjs` lists it.
+ * The URL of a module that runs in its own thread. `tools/prepare/programs.mjs` lists these modules.
  *
  * @param name - its path in `src`, without an extension
  */

@@ -1,6 +1,6 @@
-/** The three common fields, and draft-ietf-httpapi-ratelimit-headers. Contract section 5. */
+/** Three widely used fields, and the fields of draft-ietf-httpapi-ratelimit-headers. Contract section 5. */
 
-/** A limit after one request was counted. */
+/** The state of a limit after one request was counted. */
 export type LimitReading = {
   /** A meter, `requests`, or another limit listed in docs/guides/rate-limits.md. */
   name: string;
@@ -8,7 +8,7 @@ export type LimitReading = {
   /** Never negative. */
   remaining: number;
   windowSeconds: number;
-  /** Until the window resets, rounded up. */
+  /** The time until the window resets, rounded up. */
   resetSeconds: number;
 };
 
@@ -20,7 +20,7 @@ export const rateHeaderNames = [
   'ratelimit',
 ] as const;
 
-/** The least remaining; in a tie, the latest reset. */
+/** The limit with the least remaining. In a tie, the one that resets last. */
 function tightest(limits: readonly [LimitReading, ...LimitReading[]]): LimitReading {
   const [first, ...others] = limits;
   return others.reduce((best, limit) => {

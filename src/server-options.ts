@@ -1,4 +1,4 @@
-/** Fastify's options, and the limits of the HTTP server. Contract section 6. */
+/** Fastify's options and the limits of the HTTP server. Contract section 6. */
 import type { Server } from 'node:http';
 import type { FastifyHttpOptions, FastifyReply } from 'fastify';
 import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits.ts';
@@ -19,14 +19,14 @@ import { buildValidator } from './validation/validators.ts';
 
 /** How long a client may take to send the headers. Reliability test 48. */
 const HEADERS_MS = 10_000;
-/** The same for the whole request: the largest body at the minimum speed, plus ten seconds. */
+/** How long the whole request may take: the largest body at the minimum speed, plus ten seconds. */
 const REQUEST_MS = 1000 * Math.ceil(bodyLimits.chat / MIN_BYTES_PER_SECOND) + UNMEASURED_MS;
 const CHECK_MS = 2000;
-/** The path without its query and without API keys, which clients put in wrong places, even encoded. */
+/** The path without its query and without API keys, which clients may put there, even percent-encoded. */
 export const loggedPath = (url: string | undefined): string =>
   withoutApiKeys((url ?? '').split('?', 1)[0] ?? '');
 
-/** @param worker - the number of this process, if it is one of several */
+/** @param worker - this worker's number, if there are several */
 export function serverOptions(config: Config, worker?: number): FastifyHttpOptions<Server> {
   return {
     bodyLimit: bodyLimits.other,
@@ -34,7 +34,7 @@ export function serverOptions(config: Config, worker?: number): FastifyHttpOptio
     http: {
       headersTimeout: HEADERS_MS,
       connectionsCheckingInterval: CHECK_MS,
-      // `single-headers` answers with the error envelope instead.
+      // `single-headers` returns an error in the usual format instead.
       requireHostHeader: false,
     },
     trustProxy: trustedProxies(config.trustProxy),
@@ -67,7 +67,7 @@ export function serverOptions(config: Config, worker?: number): FastifyHttpOptio
         cause: error,
       });
       const envelope: unknown = envelopeFor(request, problem, config.publicUrl);
-      // Nothing else logs it: Fastify has not begun the request.
+      // Fastify has not begun the request, so nothing else logs it.
       request.log.info({ req: request, res: { statusCode: 400 } }, 'request completed');
       (reply as FastifyReply)
         .code(400)

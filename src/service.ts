@@ -1,4 +1,4 @@
-/** Starts and stops the service's parts in order of dependency. Contract section 11. */
+/** Starts and stops the parts of the service in order of dependency. Contract section 11. */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -19,9 +19,9 @@ export type Service = {
   app: FastifyInstance;
   database: Database;
   port: number;
-  /** Stops accepting, waits for open requests, closes the database. Call it once. */
+  /** Stops accepting requests, waits for open ones, and closes the database. Call it once. */
   stop(): Promise<void>;
-  /** Reads the operator's file of upstreams again. A wrong file changes nothing, and is logged and returned. */
+  /** Reloads the operator's upstreams file. An invalid file changes nothing; the error is logged and returned. */
   reload: Reload;
 };
 
@@ -54,7 +54,7 @@ function reloadUpstreams({ engines, log }: FastifyInstance, { upstreams }: Confi
 
 /**
  * Throws DataDirError, and errors of the database or of listening. `givenLocation` replaces the configured database.
- * `membership` makes this process a worker, whose primary has migrated the database.
+ * With `membership`, this process is a worker, and its primary has migrated the database.
  */
 export async function startService(
   config: Config,
@@ -84,7 +84,7 @@ export async function startService(
       await app.ready();
       return app;
     }
-    // Together, because the embedded database starts in a thread of its own.
+    // Run both at once, because the embedded database starts in its own thread.
     building = build();
     const [app] = await Promise.all([building, ready()]);
     await app.ledger.start();
@@ -117,7 +117,7 @@ export async function startService(
         await app.ledger.stop();
         await database.close();
         await lock?.release();
-        // Last, because a collector that cannot be reached takes its time.
+        // Stop it last, because an unreachable collector delays it.
         await tracer?.stop();
       },
     };
