@@ -2,7 +2,7 @@ const FIRST_BLOCK_BYTES = 64 * 1024;
 const LARGEST_BLOCK_BYTES = 8 * 1024 * 1024;
 
 /**
- * Collects the pieces of a body in a few blocks of memory, because even a piece of a few bytes takes hundreds. A body
+ * Collects the pieces of a body in a few blocks of memory. A separate piece of a few bytes would use hundreds. A body
  * that arrives in one piece is not copied.
  */
 export class Blocks {

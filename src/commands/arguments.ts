@@ -56,7 +56,7 @@ export function commandOf(
   return { command: undefined, rest: [...args] };
 }
 
-/** @throws UsageError with the usage line */
+/** @throws UsageError with the usage */
 export function parseInput(command: Command, args: readonly string[]): Input {
   const options = Object.fromEntries(
     Object.entries(optionsOf(command)).map(([name, { type }]) => [name, { type }]),

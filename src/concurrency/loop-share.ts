@@ -2,7 +2,7 @@
 const SHARE = 8000;
 
 /**
- * Limits the work of many requests in one turn of the event loop, so that other requests need not wait for all of it.
+ * Limits how much work many requests do in one turn of the event loop. Other requests then need not wait for all of it.
  * Costs are estimates in microseconds. Each `SHARE` of work costs one turn, regardless of how many turns it was spread
  * over. Counting per turn would cost a system call in each.
  */

@@ -9,9 +9,9 @@ const BYTES_PER_TOKEN = 3;
 const MOST_BYTES = 2_000_000;
 
 /**
- * Returns how much history to send. A known context window decides, and also limits what the operator configured.
- * `sentBytes` is the size of the question and the instructions, which are always sent. `outputTokens` is reserved for
- * the reply, by default a quarter of the context window.
+ * Returns how much history to send. A known context window decides, and also limits the operator's setting. `sentBytes`
+ * is the size of the question and the instructions, which are always sent. `outputTokens` is reserved for the reply, by
+ * default a quarter of the context window.
  */
 export function historyBudget(
   configured: number | undefined,

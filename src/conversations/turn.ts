@@ -110,6 +110,7 @@ type Ending = Pick<Answered, 'text' | 'isStopped' | 'finishReason'> & {
   isWhole: boolean;
 };
 
+/** Returns the turn to store; empty if nothing is stored, or if an incomplete reply would replace another one. */
 export function storedTurn(
   turn: ChatTurn,
   { finishReason, isStopped, isWhole, text }: Ending,

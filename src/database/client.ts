@@ -221,6 +221,7 @@ export const startOpening = (location: DatabaseLocation): Opening =>
     ? { database: openPostgres(location), opened: Promise.resolve() }
     : openEmbedded(location.dataDir);
 
+/** Opens a database. Closes it again and throws if it cannot be opened. */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   const { database, opened } = startOpening(location);
   try {

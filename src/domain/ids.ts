@@ -29,7 +29,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > msecs || seq === MAX_SEQUENCE) {
     msecs = Math.max(now, msecs + 1);
-    // Leave the upper part of the range to later IDs of the same millisecond.
+    // Leave half of the range to later IDs of the same millisecond.
     seq = random.readUInt32BE(6) >>> 2;
   } else {
     seq += 1;

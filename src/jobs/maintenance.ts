@@ -149,7 +149,7 @@ export class Maintenance {
 
   #everyMinute(): void {
     const isDue = this.#minutes % HOURLY_MINUTES === 0;
-    // Do not start again while the previous run takes longer than a minute.
+    // Skip this run if the previous one is still in progress.
     if (this.#underWay !== undefined) return;
     this.#minutes += 1;
     this.#underWay = this.#work(isDue).finally(() => {

@@ -3,7 +3,7 @@ import { FlushTimer } from '../concurrency/flush-timer.ts';
 import type { Db } from '../database/client.ts';
 import { type KeyId, recordKeyUses } from '../store/keys.ts';
 
-/** A key is recorded once per window. `last_used_at` lags by that, a flush, and what another process recorded. */
+/** Each key is recorded once per window. `last_used_at` lags by that, a flush, and other processes' writes. */
 const WINDOW_MS = 30_000;
 /** The limit per window. Uses of further keys are not recorded. */
 const KEYS_AT_MOST = 50_000;

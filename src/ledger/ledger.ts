@@ -117,8 +117,7 @@ export class Ledger {
    * Makes a charge final. Await it before sending any part of the response. Omit `outcome` if the response only starts.
    *
    * @throws ApiError `quotaExceeded` if other requests have used the units since the reading that admitted this one;
-   *   `serviceUnavailable` if the charge was refunded meanwhile; `apiKeyRevoked` or `sessionRequired` if the account is
-   *   gone
+   *   `serviceUnavailable` if the charge was refunded; `apiKeyRevoked` or `sessionRequired` if the account is gone
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
     if (admission.attempt !== undefined) {

@@ -19,7 +19,7 @@ export type Resources = {
   sessionSecrets: () => readonly [string, ...string[]];
   /** If undefined, no spans are recorded. */
   tracer?: Tracer | undefined;
-  /** If undefined, the process has no other workers. */
+  /** Undefined if this process is not one of several workers. */
   membership?: Membership | undefined;
 };
 
@@ -31,7 +31,7 @@ declare module 'fastify' {
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
-    /** Null if the process has no other workers. */
+    /** Null if this process is not one of several workers. */
     membership: Membership | null;
     slots: Slots;
     sessionSecrets: readonly [string, ...string[]];

@@ -73,9 +73,9 @@ export class Primary {
   }
 
   /**
-   * Starts the first worker, then the others. If all of them would fail, the error thus appears only once.
+   * Starts the first worker alone, so that an error of every worker appears only once. Then starts the others.
    *
-   * @returns undefined if a worker ended first; `ended` then tells how
+   * @returns undefined if a worker ended first; `ended` then has the exit code
    */
   async start(): Promise<ReadyFacts | undefined> {
     const first = await this.#begin(1);

@@ -12,7 +12,6 @@ export function isOfAnthropic({ headers, routeOptions, url }: Omit<Asked, 'id'>)
   return MESSAGES.test(path) || (headers['anthropic-version'] !== undefined && MODELS.test(path));
 }
 
-/** The headers that identify a request. */
 export const idHeaders = (request: Asked): Record<string, string> => ({
   'x-request-id': request.id,
   ...(isOfAnthropic(request) && { 'request-id': request.id }),

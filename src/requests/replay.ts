@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Replay } from '../ledger/types.ts';
 
+/** Serializes a value with the route's schema for status 200. */
 export function serialised(reply: FastifyReply, value: unknown): string {
   const serialise =
     reply.getSerializationFunction('200', 'application/json') ?? reply.getSerializationFunction('200');

@@ -27,7 +27,7 @@ export function answerStream(
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   let held: CompletionChunk[];
   let stream: EventStream | undefined;
-  /** With reserved tokens, the last chunk waits for the token counts after it: a client may disconnect with it. */
+  /** With reserved tokens, the last chunk waits for the token counts: a client may disconnect once it has it. */
   const ending: CompletionChunk[] = [];
   let isReserved = false;
   const tell = (chunk: CompletionChunk) => {

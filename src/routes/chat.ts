@@ -63,7 +63,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return place;
   }
 
-  /** Reads the conversation's earlier messages to send to the model. */
   async function historyOf({ accountId, id }: Conversation, budget: HistoryBudget): Promise<History> {
     return fromFirstQuestion(await readHistory(app.db, accountId, id, budget));
   }

@@ -199,6 +199,7 @@ export function endPreviousSecret(db: Db, key: KeyId, from: EventSource): Promis
   });
 }
 
+/** Returns false if the key is not active. */
 export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolean> {
   return db.transaction(async (tx) => {
     const row = await lockActiveKey(tx, key);

@@ -28,7 +28,6 @@ export function required(value: unknown, path: string): string {
 /** Joins texts so that blocks stay separate paragraphs. */
 export const joined = (texts: readonly string[]): string => texts.join('\n\n');
 
-/** The source of an image or a document. */
 const sourceOf = ({ source }: InputBlock): Source | undefined =>
   isObject(source) ? (source as Source) : undefined;
 

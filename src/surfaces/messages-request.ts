@@ -16,7 +16,7 @@ export type Conversation = Static<typeof MessagesCountRequest>;
 export const messagesFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'],
   ...['stop_sequences', 'tools', 'tool_choice', 'thinking', 'metadata', 'output_config', 'output_format'],
-  // Anthropic's prompt caching. Claude Code always sends the second field.
+  // Anthropic's handling of prompts. Claude Code always sends the second field.
   ...['cache_control', 'context_management'],
 ]);
 

@@ -16,7 +16,7 @@ export const responseFields: ReadonlySet<string> = new Set([
   ...['temperature', 'top_p', 'max_output_tokens', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['reasoning', 'text', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
   'prompt_cache_retention',
-  // Clients that depend on these get their effect without them.
+  // Parley can ignore these: clients that need their effect always get it.
   ...['include', 'top_logprobs', 'truncation', 'background', 'client_metadata'],
 ]);
 

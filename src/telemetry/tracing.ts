@@ -31,7 +31,6 @@ function continued({ traceparent, tracestate }: IncomingHttpHeaders): Trace | un
   return { id, parentId, isOwn: false, flags: (Number.parseInt(flags, 16) & 1) === 1 ? '01' : '00', state };
 }
 
-/** The trace of a request. */
 export const traceOf = (headers: IncomingHttpHeaders, requestId: string): Trace =>
   continued(headers) ?? {
     id: requestId.replaceAll('-', ''),

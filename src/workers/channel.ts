@@ -12,7 +12,7 @@ type Answer<M extends Methods, Name extends keyof M> = Awaited<ReturnType<M[Name
 
 /**
  * One end of a channel. `Theirs` are the methods of the other end. Messages of one turn of the event loop are sent
- * together, because under load a message then costs much less than a system call.
+ * together. Under load, a message then costs much less than a system call.
  */
 export class Channel<Theirs extends Methods> {
   readonly #send: Send;

@@ -17,7 +17,7 @@ export const accounts = pgTable(
     billingPeriod: text('billing_period').$type<'monthly' | 'yearly'>().notNull(),
     planChangedAt: instant('plan_changed_at').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** When a password change or reset last reset the limits of failed sign-ins. Null: never. */
+    /** When a password change or reset last cleared the limits of failed sign-ins. Null: never. */
     signInsResetAt: instant('sign_ins_reset_at'),
     /** Devices that signed in before this are no longer known. Null: all are known. */
     devicesResetAt: instant('devices_reset_at'),
