@@ -104,7 +104,7 @@ function createIn(dataDir: string): void {
       'dist/new-database is missing: run "node tools/prepare.mjs serve" in the folder of package.json.',
     );
   const mark = join(empty, MARK);
-  // The asynchronous copy takes five times as long, and no request is waiting yet.
+  // The asynchronous copy takes five times as long, and the process does not serve requests yet.
   cpSync(empty, dataDir, { recursive: true, filter: (source) => resolve(source) !== mark });
   cpSync(mark, join(dataDir, MARK));
 }

@@ -22,7 +22,7 @@ const partsOf = (email: string): string[] =>
     .filter(({ length }) => length >= PART_LENGTH)
     .sort((one, other) => other.length - one.length);
 
-/** Whether the email address makes up most of the password. The rest has under four letters or digits, or is a date. */
+/** Whether the email address makes up most of the password: the rest is under four characters, a year, or a date. */
 function isMadeOf(password: string, email: string): boolean {
   let rest = password;
   for (const part of partsOf(email)) rest = rest.replaceAll(part, '');

@@ -5,7 +5,7 @@ import { trackProgress } from '../engines/progress.ts';
 import { traceOf, traceWork } from '../telemetry/tracing.ts';
 
 export type Work = {
-  /** Aborted if the client disconnects or the process must exit. */
+  /** Aborted if no client needs the work any more, a client stops it, or the process must exit. */
   readonly signal: AbortSignal;
   isClientGone: boolean;
   /** Whether the work was aborted because the client disconnected. */

@@ -6,7 +6,7 @@ import type { MessagePlace } from './conversations.ts';
 export type HistoryMessage = {
   role: 'user' | 'assistant';
   content: string;
-  /** `data:` URLs. */
+  /** The images as `data:` URLs. */
   images?: string[];
 };
 

@@ -8,7 +8,7 @@ import type { Account } from './accounts.ts';
 import { isActive } from './keys.ts';
 
 export type AccountFilter = {
-  /** Part of the email address. */
+  /** A part of the email address to search for. */
   search?: string;
   plan?: string;
   suspended?: boolean;

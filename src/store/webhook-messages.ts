@@ -109,7 +109,7 @@ export type Claim = {
   data: unknown;
   /** The number of attempts, including this one. */
   attempts: number;
-  /** By the database's clock. */
+  /** The time of the attempt, by the database's clock. */
   sentAt: Date;
   target: { url: string; secrets: Buffer[] } | undefined;
 };
