@@ -1,9 +1,9 @@
-/** Iterators that end at once. */
+/** Iterators that end immediately. */
 import { DerivedSignal } from './derived-signal.ts';
 
 /**
- * An iterator whose `return` ends the work at once. A generator's own `return` waits for a pending `next`, up to a
- * minute if the upstream is silent. `signal` also ends it.
+ * An iterator whose `return` ends the work immediately. A generator's `return` waits for a pending `next`, up to a
+ * minute if the upstream is silent. Aborting `signal` also ends the work.
  */
 export function abortable<T>(
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Limits the length and duration of every answer, even if the client has left. Contract section 7. */
+/** Limits on the length and duration of a reply. They apply even after the client disconnects. Contract section 7. */
 
 import { ApiError } from '../errors.ts';
 import { AnswerSize } from './answer-size.ts';
@@ -6,9 +6,9 @@ import { DerivedSignal } from './derived-signal.ts';
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
 
 export type AnswerLimits = {
-  /** Across all choices. */
+  /** Most characters of text, across all choices. */
   characters: number;
-  /** From the request to the engine. */
+  /** Longest time from the request to the engine until the reply ends. */
   milliseconds: number;
 };
 
@@ -21,7 +21,7 @@ export class AnswerLimitError extends ApiError {
   constructor(code: 'upstreamError' | 'upstreamTimeout', limit: string) {
     super(code, {
       message: `${limit} Nothing was charged. Request a shorter response.`,
-      // A request can ask for more than the service allows.
+      // A client can request more than the service allows.
       isProvokable: true,
       cause: new Error(limit),
     });

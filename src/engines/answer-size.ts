@@ -1,13 +1,13 @@
 import { charactersOf } from './upstream/usage.ts';
 
-/** Limit of all other parts of an answer, per character that its text may have. */
+/** Limit for everything but text, in characters per character that the text may have. */
 const OTHERS_PER_CHARACTER = 8;
 const VALUE_CHARACTERS = 8;
 
-/** Members that `charactersOf` counts or that do not grow. */
+/** Members that `charactersOf` counts, and members of fixed size. */
 const counted = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls']);
 
-/** Approximate memory of a value, in characters. Does not recurse, because an upstream may nest arbitrarily deep. */
+/** Approximate memory of a value, in characters. Does not recurse: an upstream may nest arbitrarily deep. */
 function weightOf(value: unknown): number {
   let weight = 0;
   const open = [value];
@@ -27,7 +27,7 @@ export class AnswerSize {
   #characters = 0;
   #others = 0;
 
-  /** @param errors - make the error for text, or for everything else, over its limit */
+  /** @param errors - create the error for text over its limit, and for everything else over its limit */
   constructor(mostCharacters: number, errors: { tooLong: () => Error; tooLarge: () => Error }) {
     this.#mostCharacters = mostCharacters;
     this.#errors = errors;

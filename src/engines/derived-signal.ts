@@ -1,7 +1,7 @@
 import { continueTrace } from '../telemetry/tracing.ts';
 import { continueProgress } from './progress.ts';
 
-/** A signal that aborts with another one, when told to, or after a time. It continues the other one's trace and progress. */
+/** A signal that aborts with its parent, on request, or after a time. It continues the parent's trace and progress. */
 export class DerivedSignal {
   // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
   readonly #controller = new AbortController();
@@ -25,17 +25,17 @@ export class DerivedSignal {
     this.#controller.abort(reason);
   }
 
-  /** Aborts after so long, unless `lift` or `end` comes first. */
+  /** Aborts after a time, unless `lift` or `end` is called first. */
   abortAfter(milliseconds: number, reason: () => unknown): void {
     this.#timer = setTimeout(() => this.abort(reason()), milliseconds).unref();
   }
 
-  /** The time no longer counts. */
+  /** Cancels the timer. */
   lift(): void {
     clearTimeout(this.#timer);
   }
 
-  /** The work is over: neither the time nor the other signal counts. */
+  /** Call it when the work is over. It cancels the timer and detaches the signal from its parent. */
   end(): void {
     this.lift();
     this.#parent.removeEventListener('abort', this.#onAbort);

@@ -1,4 +1,4 @@
-/** What both embedding engines do with a request. Contract section 14. */
+/** Input handling that both embedding engines share. Contract section 14. */
 import { ApiError, type ErrorOptions } from '../errors.ts';
 import type { EmbeddingInput } from './types.ts';
 import { estimatedTokens } from './upstream/usage.ts';
@@ -7,22 +7,22 @@ type Input = EmbeddingInput['input'];
 
 const isTokens = (input: Input): input is number[] => Array.isArray(input) && typeof input[0] === 'number';
 
-/** Returns each text, or its tokens. */
+/** Splits the input into items: each is a text, or a list of tokens. */
 export const inputsOf = (input: Input): readonly (string | readonly number[])[] =>
   typeof input === 'string' || isTokens(input) ? [input] : input;
 
-/** In all inputs. Texts count nothing. */
+/** The tokens of all inputs that are lists of tokens. Texts count 0. */
 export const countTokens = (input: Input): number =>
   inputsOf(input).reduce((sum, one) => sum + (typeof one === 'string' ? 0 : one.length), 0);
 
-/** The tokens of all inputs: those of texts are estimated. */
+/** The tokens of all inputs. For texts, the count is an estimate. */
 export const estimatedInput = (input: Input): number =>
   inputsOf(input).reduce(
     (sum, one) => sum + (typeof one === 'string' ? estimatedTokens(one.length) : one.length),
     0,
   );
 
-/** @param known - the models that clients can name */
+/** @param known - the models that clients can choose */
 export const unknownModel = (known: readonly string[]): ApiError =>
   new ApiError('notFound', {
     message: `This embedding model does not exist. Available: ${known.slice(0, 10).join(', ')}.`,

@@ -3,7 +3,7 @@ import type { ChatEngine, EmbeddingEngine, ImageEngine, SearchEngine } from './t
 
 export type Engines = {
   chat: ChatEngine;
-  /** Set if the operator's file configures several upstreams. The engines use it for the tasks of its models. */
+  /** Set if the operator configures upstreams in a file. The engines use it for the tasks that its models support. */
   router?: Router;
   images: ImageEngine;
   search: SearchEngine;

@@ -1,13 +1,13 @@
-/** Tells when a stream's output begins. Until then, a failure can be refunded or tried elsewhere. Contract section 7. */
+/** Detects a stream's first output. Until then, a failure can be refunded or retried elsewhere. Contract section 7. */
 import type { CompletionChunk } from './types.ts';
 
-/** Most chunks held back, even if all are empty. No response has more choices. */
+/** Limits how many chunks are held back, even if all are empty. No reply has more choices. */
 const MOST_HELD = 16;
 
 const isSomething = (value: unknown) =>
   value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
 
-/** Servers send the role at once, long before the model has output. */
+/** The role alone is not output: servers send it long before the model writes. */
 export const hasOutput = ({ choices }: CompletionChunk): boolean =>
   choices.some(
     ({ delta, finish_reason }) =>
@@ -15,7 +15,7 @@ export const hasOutput = ({ choices }: CompletionChunk): boolean =>
       Object.entries(delta).some(([name, value]) => name !== 'role' && isSomething(value)),
   );
 
-/** Servers name reasoning in one of two ways, or send what only the model can read. */
+/** Servers use one of two names for reasoning. `reasoning_details` holds reasoning that only the model can read. */
 const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
 export const hasReasoning = ({ choices }: CompletionChunk): boolean =>

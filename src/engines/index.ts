@@ -29,24 +29,24 @@ import { createUpstreamSearch, type UpstreamSearchOptions } from './upstream/sea
 import type { UpstreamOptions } from './upstream/transport.ts';
 
 export type EngineConfig = {
-  /** Base of links. */
+  /** Base URL of links in replies. */
   publicUrl: string;
   chat?: (Omit<UpstreamChatOptions, 'dialect'> & { kind?: DialectKind }) | undefined;
-  /** Instead of `chat`, and of `images` and `embeddings` if it has models for them. */
+  /** Replaces `chat`. Also replaces `images` and `embeddings` while the file has models for those tasks. */
   upstreams?: { settings: RoutingSettings } | undefined;
   images?: UpstreamImagesOptions | undefined;
   search?: UpstreamSearchOptions | undefined;
   embeddings?: UpstreamEmbeddingsOptions | undefined;
-  /** For all upstreams. */
+  /** Options of every upstream. */
   upstreamLimits?: Omit<UpstreamOptions, 'url' | 'apiKey'>;
   answerLimits?: AnswerLimits;
   chatModelAliases?: ModelAliases;
 };
 
 /**
- * Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8.
+ * Creates each engine: the configured upstream or the built-in engine. Contacts no upstream. Contract section 8.
  *
- * @param slots - those that this process shares with others, if any
+ * @param slots - connection slots that this process shares with others; undefined if it counts alone
  */
 export function createEngines(
   config: EngineConfig,

@@ -1,24 +1,24 @@
 /**
- * The order of reasoning, texts, and calls in a message of the assistant. Chat completions cannot say it, so it is kept beside
- * the message while the message is translated from one API to another. Contract sections 14 and 15.
+ * The order of reasoning, texts, and calls in an assistant message. Chat completions cannot express this order, so
+ * Parley stores it beside the message while translating between APIs. Contract sections 14 and 15.
  */
 import { objectsIn } from './text-details.ts';
 import { type JsonObject, stringIn } from './upstream/json.ts';
 
 const stepsByMessage = new WeakMap<JsonObject, JsonObject[]>();
 
-/** Adds what follows in a message: a part of it, in the members of a message or of a delta. */
+/** Appends the next step to a message. A step has the members of a message or of a delta. */
 export function addStep(message: JsonObject, step: JsonObject): void {
   const steps = stepsByMessage.get(message);
   if (steps === undefined) stepsByMessage.set(message, [step]);
   else steps.push(step);
 }
 
-/** The parts of a message in order. The message itself if its order is not known. */
+/** The steps of a message in order. If the order is unknown, the message itself is the only step. */
 export const stepsOf = (message: JsonObject): readonly JsonObject[] =>
   stepsByMessage.get(message) ?? [message];
 
-/** A message of all its steps. Texts follow each other; what was thought is in paragraphs. */
+/** Combines steps into one message. Texts are concatenated, and pieces of reasoning become paragraphs. */
 export function messageOf(steps: readonly JsonObject[]): JsonObject {
   const textsIn = (field: string) => steps.map((step) => stringIn(step[field])).filter((text) => text !== '');
   const listIn = (field: string) => steps.flatMap((step) => objectsIn(step[field]));

@@ -1,9 +1,9 @@
-/** `CHAT_MODEL_ALIASES`: other names of models, for clients that insist on certain names. Contract section 13. */
+/** `CHAT_MODEL_ALIASES`: alternative model names, for clients that require certain names. Contract section 13. */
 
 export type ModelAliases = {
-  /** Names without an asterisk, and the models that they lead to. */
+  /** Names without an asterisk, mapped to models. */
   readonly exact: ReadonlyMap<string, string>;
-  /** Beginnings of names, the longest first. */
+  /** Prefixes of names, the longest first. */
   readonly beginnings: readonly (readonly [beginning: string, model: string])[];
 };
 
@@ -40,6 +40,6 @@ export function parseModelAliases(value: string | undefined): ModelAliases {
   };
 }
 
-/** The model that a name leads to; undefined if it is no alias. Exact names count first, then the longest beginning. */
+/** The model behind an alias, or undefined if the name is not an alias. An exact name wins, then the longest prefix. */
 export const aliased = ({ beginnings, exact }: ModelAliases, name: string): string | undefined =>
   exact.get(name) ?? beginnings.find(([beginning]) => name.startsWith(beginning))?.[1];

@@ -15,7 +15,7 @@ const uses: Readonly<Record<ModelTask, string>> = {
   images: 'generates images. Use it with `POST /api/v1/images/generations`',
 };
 
-/** For a model that another endpoint takes. */
+/** The error for a model that belongs to another endpoint. */
 export const modelForAnother = (task: ModelTask): ApiError =>
   new ApiError('notFound', {
     message: `This model ${uses[task]}, or choose another model from \`GET /api/v1/models\`.`,
@@ -26,7 +26,7 @@ export const taskOf = ({ task }: Model): ModelTask => task ?? 'chat';
 
 type Models = Pick<ChatEngine, 'aliases' | 'models'>;
 
-/** By its own name, or else by an alias. Throws `notFound` with `param: "model"` if there is none. */
+/** Finds a model by its name, then by alias. Throws `notFound` with `param: "model"` if neither matches. */
 export async function findModel(engine: Models, id: string): Promise<Model> {
   const { aliases } = engine;
   const all = await engine.models();
@@ -38,13 +38,13 @@ export async function findModel(engine: Models, id: string): Promise<Model> {
 
 const isIn = (plan: string, { plans }: Model): boolean => plans === undefined || plans.includes(plan);
 
-/** A model for an account on a plan, with the units that each answer costs. */
+/** A model for an account on a plan, with the units that each reply costs. */
 export type ResolvedModel = Model & { units: number };
 
 /**
- * The plan's default one for the task if `named` is undefined.
+ * Finds the named model. If `named` is undefined, chooses the plan's default model for the task.
  *
- * @throws ApiError `notFound` with `param: "model"` if there is none, or if it has another task; `modelNotInPlan`
+ * @throws ApiError `notFound` with `param: "model"` if the model does not exist or has another task; `modelNotInPlan`
  */
 export async function resolveModel(
   engine: Models,
@@ -58,7 +58,7 @@ export async function resolveModel(
   return { ...model, units: model.units ?? 1 };
 }
 
-/** Of a plan if it has a model for the task, or else of the service. Throws ApiError `upstreamError` if there is none. */
+/** The default model of the plan, or else of the service. Throws ApiError `upstreamError` if there is no model. */
 export async function defaultModel(engine: Models, plan: string, task: ModelTask): Promise<Model> {
   const all = (await engine.models()).filter((model) => taskOf(model) === task);
   const standard = all.find((model) => isIn(plan, model)) ?? all[0];
@@ -66,7 +66,7 @@ export async function defaultModel(engine: Models, plan: string, task: ModelTask
   return standard;
 }
 
-/** The models of a plan, the default first, then the aliases that stand for one name each. */
+/** The models of a plan, the default first, followed by the exact aliases. */
 export async function listedModels(engine: Models, plan: string): Promise<Model[]> {
   const { aliases } = engine;
   const all = (await engine.models()).filter((model) => isIn(plan, model));
@@ -78,7 +78,7 @@ export async function listedModels(engine: Models, plan: string): Promise<Model[
   return [...all, ...others];
 }
 
-/** A model that a plan lists. Throws `notFound` for others, so that a plan sees only its own. */
+/** Finds a model that a plan lists. Throws `notFound` for any other, so that an account sees only its plan's models. */
 export async function findListedModel(engine: Models, id: string, plan: string): Promise<Model> {
   const model = await findModel(engine, id);
   if (isIn(plan, model)) return model;

@@ -1,17 +1,16 @@
 /**
- * How far the work of a request has come in the engines, which know a request only by its signal. Contract sections 5
- * and 15.
+ * The progress of a request within the engines, which know a request only by its signal. Contract sections 5 and 15.
  */
 export type Progress = {
   /** Whether the built-in engine was called, or bytes may have reached an upstream. */
   isCalled: boolean;
-  /** Requests to upstreams of which bytes may have reached them. */
+  /** How many requests may have reached an upstream, in whole or in part. */
   sent: number;
-  /** Whether it waits for a connection to an upstream, or gave up waiting. */
+  /** Whether the request is waiting for a connection to an upstream, or gave up waiting. */
   isQueued: boolean;
-  /** How long it has waited for connections, in milliseconds. */
+  /** Total time that the request has waited for connections, in milliseconds. */
   queuedMs: number;
-  /** Pieces of answers that upstreams sent, also of failed attempts. */
+  /** How many pieces (headers or data) upstreams have sent, including those of failed attempts. */
   heard: number;
 };
 
@@ -20,16 +19,16 @@ const ofWork = new WeakMap<AbortSignal, Progress>();
 export const trackProgress = (signal: AbortSignal): unknown =>
   ofWork.set(signal, { isCalled: false, sent: 0, isQueued: false, queuedMs: 0, heard: 0 });
 
-/** Undefined for work of no request. */
+/** Undefined if the work belongs to no request. */
 export const progressOf = (signal: AbortSignal): Progress | undefined => ofWork.get(signal);
 
-/** Work under `signal` is a part of the work under `whole`. */
+/** Makes the work under `signal` count as part of the work under `whole`. */
 export function continueProgress(signal: AbortSignal, whole: AbortSignal): void {
   const progress = ofWork.get(whole);
   if (progress !== undefined) ofWork.set(signal, progress);
 }
 
-/** Waits for a connection to an upstream with `wait`. */
+/** Calls `wait` to get a connection, and records the time that it takes. */
 export async function queued<T>(signal: AbortSignal, wait: () => Promise<T>): Promise<T> {
   const progress = ofWork.get(signal);
   if (progress === undefined) return wait();
@@ -44,7 +43,7 @@ export async function queued<T>(signal: AbortSignal, wait: () => Promise<T>): Pr
   }
 }
 
-/** Call it when the built-in engine begins with the work. */
+/** Call it when the built-in engine begins to work. */
 export function noteCalled(signal: AbortSignal): void {
   const progress = ofWork.get(signal);
   if (progress !== undefined) progress.isCalled = true;

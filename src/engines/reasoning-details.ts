@@ -1,13 +1,13 @@
 /**
- * Reasoning that only the model that wrote it can read or verify. It travels in `reasoning_details` of messages and
- * chunks, as OpenRouter names them. Contract section 14.
+ * Reasoning that only the model that wrote it can read or verify. Messages and chunks carry it in `reasoning_details`,
+ * which is OpenRouter's format. Contract section 14.
  */
 import { isObject, type JsonObject } from './upstream/json.ts';
 
 export const MESSAGES_FORMAT = 'anthropic-claude-v1';
 export const RESPONSES_FORMAT = 'openai-responses-v1';
 
-/** What proves or holds reasoning: the signature of its text, or data in its place. */
+/** The seal of reasoning: a signature of its text, or opaque data that replaces the text. */
 export type Seal = { format: string; kind: 'signature' | 'data'; value: string };
 
 export type SealedReasoning = { text: string; seal: Seal };
@@ -28,17 +28,17 @@ function sealedOf(detail: unknown): SealedReasoning[] {
   return [{ text: typeof text === 'string' ? text : '', seal: { format, kind, value: value as string } }];
 }
 
-/** The sealed reasoning of a message or a delta. Details without a seal are parts of text that is read elsewhere. */
+/** The sealed reasoning of a message or a delta. Skips details without a seal: their text is read elsewhere. */
 export const sealedReasoning = ({ reasoning_details: details }: JsonObject): SealedReasoning[] =>
   Array.isArray(details) ? (details as unknown[]).flatMap(sealedOf) : [];
 
 const WRITTEN = /^([\w.-]{1,60}):(signature|data):/;
 
-/** A seal as the text that a client of another format keeps and sends back. */
+/** Formats a seal as text, so that a client of another format can keep it and send it back. */
 export const writtenSeal = ({ format, kind, value }: Seal, own: string): string =>
   format === own ? value : `${format}:${kind}:${value}`;
 
-/** Reads the text that a client sent back. Texts of its own format have no prefix; `kind` says what they are. */
+/** Parses text that a client sent back. Without a prefix, it has the client's format `own` and this `kind`. */
 export function readSeal(text: string, own: string, kind: Seal['kind']): Seal {
   const [prefix, format, named] = WRITTEN.exec(text) ?? [];
   return prefix === undefined || format === undefined

@@ -1,4 +1,4 @@
-/** Ends an engine's work when its client stops it: what was generated so far is the answer. Contract section 16. */
+/** Ends an engine's work when its client stops it. The reply is then the text generated so far. Contract section 16. */
 import { newId } from '../domain/ids.ts';
 import { Stop } from '../domain/stop.ts';
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput, CompletionResult } from './types.ts';
@@ -6,7 +6,7 @@ import { charactersOf, estimatedUsage } from './upstream/usage.ts';
 
 const STOPPED = 'stop';
 
-/** Notes that a stop cut the work short. Returns false if something else ended it. */
+/** Records that a stop ended the work. Returns false if the work ended for another reason. */
 function cutShort({ reason }: AbortSignal): boolean {
   if (!(reason instanceof Stop)) return false;
   reason.isEffective = true;
@@ -93,6 +93,7 @@ class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
   }
 }
 
+/** Wraps an engine so that a stop ends its work without an error. The reply is the text generated so far. */
 export function stoppableChat(engine: ChatEngine): ChatEngine {
   return {
     ...engine,

@@ -1,7 +1,7 @@
-/** System messages after the beginning of a conversation, which many models do not take. Contract section 15. */
+/** Handles system messages that come later in a conversation, which many models reject. Contract section 15. */
 import { isObject, type JsonObject } from './upstream/json.ts';
 
-/** A system message in the words of a user. Agents mark theirs this way. */
+/** Wraps the text of a system message for use in a user message. Agents mark system text the same way. */
 export const reminderOf = (text: string): string => `<system-reminder>\n${text}\n</system-reminder>`;
 
 const isSystem = (message: unknown): message is JsonObject =>
@@ -10,7 +10,7 @@ const isSystem = (message: unknown): message is JsonObject =>
 const isText = (part: unknown): part is JsonObject & { text: string } =>
   isObject(part) && typeof part.text === 'string';
 
-/** The content of a system message as text. Undefined if it is of another form. */
+/** The content of a system message as text. Undefined if a part is not text. */
 function textOf({ content }: JsonObject): string | undefined {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content) || !content.every(isText)) return undefined;
@@ -20,14 +20,14 @@ function textOf({ content }: JsonObject): string | undefined {
 const partsOf = (content: unknown): unknown[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as unknown[]);
 
-/** Two contents, one after the other. Undefined if one is neither text nor a list. */
+/** Concatenates two contents. Undefined if one is neither text nor a list. */
 function joined(first: unknown, second: unknown): string | unknown[] | undefined {
   if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
   const areKnown = [first, second].every((content) => typeof content === 'string' || Array.isArray(content));
   return areKnown ? [...partsOf(first), ...partsOf(second)] : undefined;
 }
 
-/** The first system messages as one. */
+/** Merges the system messages at the beginning into one, if all of them are text. */
 function beginningOf(messages: readonly JsonObject[]): readonly JsonObject[] {
   const [first] = messages;
   const texts = messages.map(textOf);
@@ -37,10 +37,10 @@ function beginningOf(messages: readonly JsonObject[]): readonly JsonObject[] {
 }
 
 /**
- * The conversation for a model that takes one system message, at the beginning, and turns that alternate: later system
- * messages become part of what the user says, where they are.
+ * Rewrites a conversation for a model that accepts only one system message, at the beginning, and alternating turns.
+ * Later system messages become part of the user messages at the same place.
  *
- * @returns undefined if the conversation is already like this
+ * @returns undefined if the conversation has no later system messages
  */
 export function withOneSystemMessage(messages: readonly unknown[]): unknown[] | undefined {
   const isLater = (message: unknown, index: number) => index > 0 && isSystem(message);

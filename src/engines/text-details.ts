@@ -1,18 +1,18 @@
 /**
- * What belongs to a text besides its characters: where it begins, what it cites, and the log probabilities of its tokens.
- * Chat completions have `annotations` and `logprobs` for a whole message. Contract sections 14 and 15.
+ * Details of a text beyond its characters: its boundary, its citations, and the log probabilities of its tokens. Chat
+ * completions have `annotations` and `logprobs` only for a whole message. Contract sections 14 and 15.
  */
 import { isObject, type JsonObject } from './upstream/json.ts';
 
-/** What requests of the Responses API include to get log probabilities. */
+/** The value of `include` with which clients of the Responses API request log probabilities. */
 export const LOGPROBS = 'message.output_text.logprobs';
 
-/** Begins another text: a block of a message of Anthropic's, or another message of OpenAI's Responses API. */
+/** The start of another text: a block of an Anthropic message, or a message of OpenAI's Responses API. */
 export type Boundary = 'block' | 'message';
 
 const boundaries = new WeakMap<JsonObject, Boundary>();
 
-/** Marks a step or a delta. Chat completions cannot say it, so it stays beside the object. */
+/** Marks a step or a delta. Chat completions cannot express the boundary, so it is stored beside the object. */
 export function beginText(step: JsonObject, boundary: Boundary): void {
   boundaries.set(step, boundary);
 }
@@ -22,7 +22,7 @@ export const boundaryOf = (step: JsonObject): Boundary | undefined => boundaries
 export const objectsIn = (value: unknown): JsonObject[] =>
   Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
 
-/** Members that count the characters before a place in a text. */
+/** Members that are character offsets in a text. */
 const positions: ReadonlySet<string> = new Set(['start_index', 'end_index']);
 
 const moved = (annotation: JsonObject, by: number): JsonObject =>
@@ -34,7 +34,7 @@ const moved = (annotation: JsonObject, by: number): JsonObject =>
   );
 
 /**
- * An annotation of the Responses API as one of a chat completion.
+ * Converts an annotation of the Responses API to one of chat completions.
  *
  * @param start - where the annotated text begins in the content of the message, in characters
  */
@@ -49,6 +49,6 @@ export function responsesAnnotation({ type, ...rest }: JsonObject, start: number
   return { type, ...moved(type === 'url_citation' && isObject(cited) ? cited : rest, -start) };
 }
 
-/** The log probabilities of a choice with these tokens. Undefined if there are none. */
+/** The log probabilities of a choice, given those of its tokens. Undefined if there are none. */
 export const chatLogprobs = (tokens: unknown): JsonObject | undefined =>
   objectsIn(tokens).length === 0 ? undefined : { content: objectsIn(tokens), refusal: null };

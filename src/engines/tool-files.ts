@@ -1,7 +1,7 @@
 /**
- * Images and documents in the results of tools. A tool message of chat completions holds only text, so they move to the message
- * of the user that follows. What moved is kept beside the messages, and returns where the upstream's API has a place for it.
- * Contract sections 14 and 15.
+ * Images and documents in tool results. A tool message of chat completions holds only text, so these parts move to the
+ * user message that follows. Parley remembers the original parts and restores them if the upstream's API accepts files
+ * in tool results. Contract sections 14 and 15.
  */
 import type { JsonObject } from './upstream/json.ts';
 
@@ -11,12 +11,12 @@ const partsByResult = new WeakMap<JsonObject, readonly Part[]>();
 const moved = new WeakSet<JsonObject>();
 
 /**
- * Moves what a tool message cannot hold.
+ * Moves the parts that a tool message cannot hold.
  *
  * @param result - the tool message, with the text of the result
- * @param id - of the call
- * @param parts - of the result, in order
- * @returns the parts for the message of the user that follows, with a heading
+ * @param id - the ID of the call
+ * @param parts - all parts of the result, in order
+ * @returns the parts for the user message that follows, with a heading; none if all parts are text
  */
 export function moveFiles(result: JsonObject, id: string, parts: readonly Part[]): Part[] {
   const files = parts.filter(({ type }) => type !== 'text');
@@ -28,9 +28,9 @@ export function moveFiles(result: JsonObject, id: string, parts: readonly Part[]
   return following;
 }
 
-/** The content of a tool message, with the images and documents that moved. */
+/** The content of a tool message, including the images and documents that moved. */
 export const resultContent = (result: JsonObject): unknown => partsByResult.get(result) ?? result.content;
 
-/** The content of a message without what moved to it. */
+/** The content of a message without the parts that moved into it. */
 export const ownContent = ({ content }: JsonObject): unknown =>
   Array.isArray(content) ? (content as JsonObject[]).filter((part) => !moved.has(part)) : content;

@@ -1,21 +1,21 @@
-/** Names of tools, which most models know only without namespaces. Contract section 14. */
+/** Tool names without namespaces, because most models do not support namespaces. Contract section 14. */
 import { createHash } from 'node:crypto';
 
-/** What upstreams accept as the name of a function. */
+/** Longest function name that upstreams accept. */
 const LONGEST_NAME = 64;
 const LONGEST_ID = 200;
 const DIGEST_LENGTH = 8;
 
-/** The text if it is short and plain enough, or else one that is made from it and just as unique. */
+/** Returns the text if upstreams accept it. Otherwise, returns a shortened form that ends in a hash of the text. */
 function accepted(text: string, longest: number): string {
   if (text.length <= longest && !/[^\w-]/.test(text)) return text;
   const digest = createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
   return `${text.slice(0, longest - DIGEST_LENGTH - 1).replace(/[^\w-]/g, '_')}_${digest}`;
 }
 
-/** The function name of a tool in a namespace: `namespace__name`, changed to a unique name that upstreams accept if they would not. */
+/** The function name of a tool in a namespace: `namespace__name`, or a hashed form if upstreams reject that. */
 export const flatName = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : accepted(`${namespace.replace(/_+$/, '')}__${name}`, LONGEST_NAME);
 
-/** The ID of a tool call as Anthropic accepts it. Some models write others, such as `functions.f:0`. */
+/** A tool call ID in the form that Anthropic accepts. Some models write other forms, such as `functions.f:0`. */
 export const plainCallId = (id: string): string => accepted(id, LONGEST_ID);

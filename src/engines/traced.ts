@@ -1,6 +1,6 @@
 /**
- * Spans of requests to model servers, as OpenTelemetry's conventions for generative AI name them. They never contain
- * prompts or answers. Contract section 17.
+ * Spans of requests to model servers, named by OpenTelemetry's conventions for generative AI. They never contain
+ * prompts or replies. Contract section 17.
  */
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
@@ -21,19 +21,19 @@ import type {
 import type { NamedModel } from './upstream/model-map.ts';
 import { tokensOf } from './upstream/usage.ts';
 
-/** Which server an engine asks. */
+/** The server that an engine calls. */
 export type Place = {
   tracer: Tracer;
   url: string;
   kind?: UpstreamKind;
   name?: string;
-  /** Those that the operator set, default first. Only the conventions of embeddings and images need them. */
+  /** Models that the operator configured, default first. Only spans of embeddings and images need them. */
   models?: readonly NamedModel[];
-  /** Whether the operator set every model that it is asked for. */
+  /** Whether the operator configured every model that requests may name. */
   isOperators?: boolean;
 };
 
-/** Undefined where only the operator knows. */
+/** Undefined if only the operator knows the provider. */
 const providers: Record<UpstreamKind, string | undefined> = {
   'ai-sdk': undefined,
   openai: 'openai',
@@ -53,13 +53,13 @@ function attributesOf({ kind, name, url }: Place): Attributes {
   };
 }
 
-/** Undefined if the client ended the work, which is no failure. */
+/** The error code of a span. Undefined if the client ended the work, which is not a failure. */
 const errorOf = (error: unknown, signal: AbortSignal): string | undefined => {
   if (signal.aborted && !(signal.reason instanceof ApiError)) return undefined;
   return error instanceof ApiError ? error.code : 'internalError';
 };
 
-/** A span of its own for a piece of work, whose requests belong to it. Call `end` once. */
+/** A span for one piece of work. Requests sent under its signal become its children. Call `end` once. */
 class TracedWork {
   readonly span: Span | undefined;
   readonly #signal: DerivedSignal;
@@ -67,7 +67,7 @@ class TracedWork {
   constructor(place: Place, signal: AbortSignal, name: string, attributes: Attributes) {
     this.#signal = new DerivedSignal(signal);
     const trace = traceOfWork(signal);
-    // Work of no request, such as probing a server.
+    // Work without a request, such as probing a server.
     if (trace === undefined) return;
     this.span = place.tracer.start('client', name, trace, { ...attributesOf(place), ...attributes });
     traceWork(this.signal, this.span.trace);
@@ -134,7 +134,7 @@ const answerOf = ({ choices, id, model, usage }: Answer): Attributes => ({
   ...usageOf(usage),
 });
 
-/** A stream whose span lasts until it ends, or until its reader leaves. */
+/** A stream whose span lasts until the stream ends or its reader leaves. */
 class TracedChunks implements AsyncIterator<CompletionChunk, void> {
   readonly #work: TracedWork;
   readonly #chunks: AsyncIterator<CompletionChunk, void>;
@@ -169,7 +169,7 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
     try {
       await this.#chunks.return?.();
     } finally {
-      // Without a reason of ours, its reader left.
+      // If the signal has no ApiError as its reason, the reader left.
       const { aborted, reason } = this.#work.signal;
       this.#end(aborted && reason instanceof ApiError ? { error: reason } : undefined);
     }
@@ -197,6 +197,7 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
   }
 }
 
+/** Adds spans to an engine. Returns it unchanged if `place` is undefined, because tracing is off. */
 export function tracedChat(engine: ChatEngine, place: Place | undefined): ChatEngine {
   if (place === undefined) return engine;
   return {
@@ -221,7 +222,7 @@ export function tracedChat(engine: ChatEngine, place: Place | undefined): ChatEn
   };
 }
 
-/** Which model is asked, if the operator set it, for the name of a span; or else what the client named. */
+/** The requested model. Only a model that the operator configured appears in the name of the span. */
 function modelOf(
   { isOperators, models }: Place,
   named: string | undefined,

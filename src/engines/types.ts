@@ -1,4 +1,4 @@
-/** Engine interfaces. Chat engines use OpenAI's chat completions, also for `POST /chat`. Contract section 8. */
+/** Engine interfaces. Chat engines use OpenAI's chat completions, including for `POST /chat`. Contract section 8. */
 import type { Static } from '@sinclair/typebox';
 import type { CompletionChunk as CompletionChunkSchema } from '../../schemas/completion-chunks.ts';
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts';
@@ -10,11 +10,11 @@ import type { Prices } from '../upstreams/settings.ts';
 import type { ModelAliases } from './model-aliases.ts';
 
 export type Model = Static<typeof ModelSchema> & {
-  /** Context window, if the upstream's list has it. Not public. */
+  /** Context window in tokens, from the upstream's list or the operator's file. This member is not public. */
   contextTokens?: number;
-  /** The most tokens of an image in its input, if the operator states it. Not public. */
+  /** The most tokens that an input image can count, if the operator states it. Not public. */
   imageTokens?: number;
-  /** The only plans that include the model, if the operator limits it. Not public. */
+  /** The only plans that include the model, if the operator restricts it. Not public. */
   plans?: readonly string[];
 };
 export type SearchResult = Static<typeof SearchResultSchema>;
@@ -30,34 +30,34 @@ export type CompletionChunk = Static<typeof CompletionChunkSchema>;
 /** A client's request, with the model resolved. */
 export type CompletionInput = Static<typeof CompletionRequest> & { model: string } & Record<string, unknown>;
 
-/** A request of another API than chat completions, which upstreams of the same API get almost as it is. */
+/** A request of an API other than chat completions. Upstreams with the same API receive it almost unchanged. */
 export type SaidRequest = {
   language: 'responses' | 'anthropic';
-  /** Makes the body, without what this service does itself, and what it does not allow. */
+  /** Creates the body, without the features that Parley implements itself and those that it does not allow. */
   body(): Record<string, unknown>;
   headers?: Readonly<Record<string, string>>;
 };
 
-/** What a request tells the choice among several upstreams, and learns from it. */
+/** Input and callbacks for choosing among several upstreams. */
 export type RoutedCall = {
-  /** Whose request it is. */
+  /** The account that made the request. */
   account?: string | undefined;
-  /** Requests with the same value go to the same target while it works, so that its prompt cache is used. */
+  /** Requests with the same value go to the same target while it works, to reuse its prompt cache. */
   affinity?: string | undefined;
-  /** Called before each attempt with the name of an upstream, its name of the model, and the prices of its tokens. */
+  /** Called before each attempt with the upstream's name, its name for the model, and its token prices. */
   onAttempt?(upstream: string, model: string, prices: Prices | undefined): void;
-  /** Called if the request never left the queue for that upstream: it was no attempt. */
+  /** Called if the request never left the queue for that upstream, so no attempt was made. */
   onUnsent?(): void;
-  /** Called after each failed attempt that another one may replace. */
+  /** Called after each failed attempt that another attempt may replace. */
   onFailure?(upstream: string, error: unknown): void;
-  /** Called when the answer begins. */
+  /** Called when the reply begins. */
   onOutput?(): void;
 };
 
-/** What a request tells its engine besides its input, and learns from it. */
+/** Input and callbacks of a chat request besides its body. */
 export type ChatCall = RoutedCall & {
   said?: SaidRequest | undefined;
-  /** The model's limit, for upstreams that require one in each request. */
+  /** The model's output limit in tokens, for upstreams that require a limit in each request. */
   maxOutputTokens?: number | undefined;
 };
 
@@ -65,40 +65,40 @@ export type ChatEngine = {
   kind: 'builtin' | 'upstream';
   /** The default model comes first. */
   models(): Promise<Model[]>;
-  /** Names that the operator gave to models, besides their own. */
+  /** Additional names that the operator gave to models. */
   aliases?: ModelAliases;
   /** Call it before charging a request. Throws ApiError `invalidRequest` if the engine is known to lack support. */
   check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
-  /** The tokens of a request, counted by the upstream. Undefined if it does not count them or fails to. */
+  /** The tokens of a request as counted by the upstream. Undefined if the upstream cannot count them or fails. */
   countTokens?(input: CompletionInput, signal: AbortSignal, call?: ChatCall): Promise<number | undefined>;
   /** @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest` */
   complete(input: CompletionInput, signal: AbortSignal, call?: ChatCall): Promise<CompletionResult>;
   /**
-   * Streams the answer: a chunk with the role, chunks of text, one with `finish_reason`, and always a last one with
-   * `usage` and no choices. A slow consumer slows the engine.
+   * Streams the reply: a chunk with the role, chunks of text, a chunk with `finish_reason`, and always a last chunk
+   * with `usage` and no choices. A slow consumer slows the engine.
    */
   stream(input: CompletionInput, signal: AbortSignal, call?: ChatCall): AsyncIterable<CompletionChunk>;
 };
 
 export type SearchEngine = {
   kind: 'builtin' | 'upstream';
-  /** Takes the query literally. Returns up to `limit` results, best first. Throws as chat does. */
+  /** Searches for the literal query. Returns up to `limit` results, best first. Throws the same errors as chat. */
   search(query: string, limit: number, signal: AbortSignal): Promise<SearchResult[]>;
 };
 
 export type ImageEngine = {
   kind: 'builtin' | 'upstream';
   check?(input: Pick<ImageInput, 'model' | 'n'>): void;
-  /** Generates all `n` images (default 1), or fails. Throws as chat does, and `notFound` for the model. */
+  /** Generates all `n` images (default 1), or fails. Throws the same errors as chat, and `notFound` for the model. */
   generate(input: ImageInput, signal: AbortSignal, call?: RoutedCall): Promise<GeneratedImage[]>;
 };
 
 export type Embedded = {
-  /** A vector per input, in order, as JSON in the requested encoding: numbers, or a base64 string. */
+  /** One vector per input, in order, as JSON in the requested encoding: numbers, or a Base64 string. */
   vectors: string[];
   model: string;
   promptTokens: number;
-  /** Whether the upstream reported no tokens. */
+  /** Whether `promptTokens` is an estimate, because the upstream reported no tokens. */
   isEstimated?: boolean;
 };
 
@@ -107,9 +107,9 @@ export type EmbeddingEngine = {
   /**
    * Call it before charging a request. Throws ApiError `notFound` for the model, or `invalidRequest`.
    *
-   * @returns the ID of the model that will be used, if the engine knows it
+   * @returns the ID of the model that the engine will use; undefined if unknown
    */
   check(input: Pick<EmbeddingInput, 'model' | 'dimensions'>): string | undefined;
-  /** Embeds all inputs, or fails. Throws as chat does, and `notFound` for the model. */
+  /** Embeds all inputs, or fails. Throws the same errors as chat, and `notFound` for the model. */
   embed(input: EmbeddingInput, signal: AbortSignal, call?: RoutedCall): Promise<Embedded>;
 };

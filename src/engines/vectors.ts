@@ -10,7 +10,7 @@ export function toBase64(vector: readonly number[]): string {
   return bytes.toString('base64');
 }
 
-/** Returns undefined for text that is not Base64 of whole floats. */
+/** Returns undefined unless the text is Base64 of a whole number of floats. */
 export function fromBase64(text: string): number[] | undefined {
   if (!isBase64(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');

@@ -1,4 +1,4 @@
-/** Answers of the AI SDK as chat completions. Contract section 15. */
+/** Converts results of the AI SDK to chat completions. Contract section 15. */
 import type {
   LanguageModelV3FinishReason,
   LanguageModelV3GenerateResult,
@@ -16,7 +16,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   other: 'stop',
 };
 
-/** Undefined if the provider said none: its answer was cut off. */
+/** Undefined if the provider gave no finish reason, which means that the reply was cut off. */
 function finishOf({ raw, unified }: LanguageModelV3FinishReason, broken: Broken): string | undefined {
   if (unified === 'error') throw broken('The model reported an error:', raw ?? '');
   return raw === undefined ? undefined : finishReasons[unified];
@@ -49,7 +49,7 @@ export function completionFrom(result: LanguageModelV3GenerateResult, broken: Br
   for (const part of content) {
     if (part.type === 'text') texts.push(part.text);
     else if (part.type === 'reasoning') thoughts.push(part.text);
-    // The provider ran the others itself.
+    // Skip calls that the provider executed.
     else if (part.type === 'tool-call' && !part.providerExecuted)
       calls.push(callOf(part.toolCallId, part.toolName, part.input));
   }
@@ -73,10 +73,10 @@ export function completionFrom(result: LanguageModelV3GenerateResult, broken: Br
   };
 }
 
-/** Reads the parts of one stream as chunks. */
+/** Converts the parts of one stream to chunks. */
 export class PartReader {
   readonly #broken: Broken;
-  /** The positions of calls whose input was streamed, by ID. */
+  /** The positions of calls whose arguments were streamed, by call ID. */
   readonly #streamed = new Map<string, number>();
   #calls = 0;
   #id: string | undefined;
@@ -86,7 +86,7 @@ export class PartReader {
     this.#broken = broken;
   }
 
-  /** @throws ApiError `upstreamError` for a part that reports an error; other errors as they are */
+  /** @throws ApiError `upstreamError` if the model reports an error; the error of an `error` part, unchanged */
   read(part: LanguageModelV3StreamPart): JsonObject[] {
     switch (part.type) {
       case 'stream-start':

@@ -16,16 +16,16 @@ import { callOptions } from './options.ts';
 
 export type AiSdkChatOptions = UpstreamOptions & { create: CreateProvider };
 
-/** What packages throw for requests that the provider's API cannot express. */
+/** Errors that packages throw for requests that the provider's API cannot express. */
 const unsupported: ReadonlySet<string> = new Set([
   'AI_UnsupportedFunctionalityError',
   'AI_InvalidPromptError',
   'AI_InvalidArgumentError',
 ]);
-/** Errors whose messages name only settings of the operator. */
+/** Errors whose messages contain only the names of settings. */
 const ofSettings: ReadonlySet<string> = new Set(['AI_LoadAPIKeyError', 'AI_LoadSettingError']);
 
-/** The error for one that a package threw. Its message may quote the answer, so the log gets only its name. */
+/** Maps an error that a package threw. Its message may quote the response, so the log gets only its name. */
 function packageError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { message = '', name = 'Error' } = error instanceof Error ? error : {};
@@ -44,7 +44,7 @@ function packageError(error: unknown): ApiError {
 /** Creates the engine without contacting the upstream. */
 export function createAiSdkChat(options: AiSdkChatOptions): ChatEngine {
   const { apiKey, create, url } = options;
-  // The package sets the headers with the key.
+  // The package sets the headers that contain the key.
   const transport = createTransport({ ...options, keyHeaders: () => ({}) });
   const connection = new Connection(url, transport);
   const { baseURL, fetch } = connection;
@@ -87,7 +87,7 @@ export function createAiSdkChat(options: AiSdkChatOptions): ChatEngine {
 
   return {
     kind: 'upstream',
-    // The operator's file names them.
+    // The operator's file lists the models.
     models: async () => [],
     check({ n }) {
       if ((n ?? 1) > 1) throw new TooFew('choices', 1, n ?? 1);

@@ -1,22 +1,22 @@
 /**
- * The `fetch` of a provider package: its requests use Parley's transport, with its timeouts, limits, and errors, and
- * reach only the upstream. Contract sections 8 and 15.
+ * The `fetch` of a provider package. Its requests use Parley's transport, with its timeouts, limits, and errors. They
+ * can reach only the upstream. Contract sections 8 and 15.
  */
 import type { CompletionInput } from '../types.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { JsonObject } from '../upstream/json.ts';
 import type { Transport, Request as UpstreamRequest } from '../upstream/transport.ts';
 
-/** Longest part of a stream without output, in bytes. */
+/** Most bytes that a stream may send without output. */
 const MAX_SILENT_BYTES = 32 * 1024 * 1024;
 const STREAM_TYPES =
   /^(text\/event-stream|application\/vnd\.amazon\.eventstream|application\/stream\+json)\b/i;
 
-/** One call of a model, which makes one request. */
+/** One call to a model, which sends one request. */
 export class ProviderCall {
   readonly input: CompletionInput;
   readonly isStream: boolean;
-  /** Why its request failed. Packages wrap errors. */
+  /** The original error of a failed request, because packages wrap errors. */
   failure: { error: unknown } | undefined;
   exchange: Exchange | undefined;
   /** Bytes since the last output. */
@@ -33,7 +33,7 @@ export class ProviderCall {
   }
 }
 
-/** Reads no more than the package asks for. */
+/** Reads only as much as the package requests. */
 function bytesOf(exchange: Exchange, call: ProviderCall, { broken }: Transport): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -61,7 +61,7 @@ function bytesOf(exchange: Exchange, call: ProviderCall, { broken }: Transport):
 export class Connection {
   readonly baseURL: string;
   readonly #transport: Transport;
-  /** By the signal that packages pass on. */
+  /** Calls by the signal that packages pass to `fetch`. */
   readonly #calls = new WeakMap<AbortSignal, ProviderCall>();
 
   constructor(url: string, transport: Transport) {
@@ -70,7 +70,7 @@ export class Connection {
     this.#transport = transport;
   }
 
-  /** Requests with this signal belong to the call. */
+  /** Assigns requests with this signal to the call. */
   begin(signal: AbortSignal, call: ProviderCall): void {
     this.#calls.set(signal, call);
   }

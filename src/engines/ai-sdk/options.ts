@@ -1,4 +1,4 @@
-/** Requests for chat completions as calls of the AI SDK. Contract section 15. */
+/** Converts requests for chat completions to call options of the AI SDK. Contract section 15. */
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool } from '@ai-sdk/provider';
 import { readable, toolsOf } from '../dialects/parts.ts';
 import type { CompletionInput } from '../types.ts';
@@ -40,7 +40,7 @@ function formatOf(format: unknown): Options['responseFormat'] {
   };
 }
 
-/** The interface has no setting for reasoning, so each provider has its own. */
+/** The AI SDK has no common setting for reasoning, so each provider needs a different one. */
 function reasoningOptions(effort: unknown): Options['providerOptions'] {
   if (typeof effort !== 'string') return undefined;
   return {
@@ -51,7 +51,7 @@ function reasoningOptions(effort: unknown): Options['providerOptions'] {
   };
 }
 
-/** @throws ApiError `invalidRequest` that names what cannot be expressed */
+/** @throws ApiError `invalidRequest` that names the part that the AI SDK cannot express */
 export function callOptions(input: CompletionInput, abortSignal: AbortSignal): Options {
   const asked = input as JsonObject;
   const { max_completion_tokens: most, max_tokens: older, stop } = asked;

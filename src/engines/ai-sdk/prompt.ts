@@ -1,4 +1,4 @@
-/** Messages of chat completions as a prompt of the AI SDK. Contract section 15. */
+/** Converts messages of chat completions to a prompt of the AI SDK. Contract section 15. */
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from '@ai-sdk/provider';
 import {
   callsOf,
@@ -17,7 +17,7 @@ type UserPart = Content<'user'>[number];
 
 const audioTypes: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };
 
-/** A URL stays one: the provider's server fetches it, or its package rejects it. */
+/** Parley does not fetch URLs: the provider's server fetches them, or its package rejects them. */
 function fileOf(url: string, otherType: string, path: string): UserPart {
   const known = dataUrlOf(url);
   if (known !== undefined) return { type: 'file', mediaType: known.type, data: known.data };
@@ -44,7 +44,7 @@ const userParts = (content: unknown, path: string): UserPart[] =>
     .map((part, index) => userPart(part, `${path}.${index}`))
     .filter((part) => part.type !== 'text' || part.text !== '');
 
-/** The arguments of a call. Clients may send back what a model wrote wrong. */
+/** The arguments of a call. Clients may send back invalid JSON that a model wrote. */
 function inputOf(text: string): JsonObject {
   const value = parseJson(text);
   return isObject(value) ? value : {};
@@ -65,10 +65,10 @@ function assistantParts(message: JsonObject, path: string, names: Map<string, st
   ];
 }
 
-/** @throws ApiError `invalidRequest` that names what cannot be expressed */
+/** @throws ApiError `invalidRequest` that names the part that the AI SDK cannot express */
 export function promptOf(messages: readonly unknown[]): LanguageModelV3Prompt {
   const prompt: LanguageModelV3Prompt = [];
-  /** Of the tools called so far, by the ID of the call. */
+  /** Tool names by call ID, for the calls so far. */
   const names = new Map<string, string>();
   for (const [index, message] of messages.entries()) {
     const path = `messages.${index}`;

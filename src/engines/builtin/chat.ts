@@ -1,4 +1,4 @@
-/** The built-in chat engine: answers from Parley's guides, offline and deterministically. Contract sections 7 and 8. */
+/** The built-in chat engine: deterministic, offline replies from Parley's guides. Contract sections 7 and 8. */
 import { type Documentation, isSection } from '../../docs/documentation.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';
 import { builtinModel } from '../../domain/builtin-models.ts';
@@ -9,10 +9,10 @@ import { replyTo, SECTIONS_WANTED } from './replies.ts';
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Longer messages are searched for by their beginning and end. */
+/** For a longer message, the engine searches for its beginning and end. */
 const SEARCHED_LENGTH = 1000;
 
-/** Four characters per token, rounded up: about what language models count for English. */
+/** Four characters per token, rounded up, which is close to the count of language models for English. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 
 /** The last user message. The engine ignores instructions and earlier turns. */
@@ -67,7 +67,7 @@ export function builtinChat(documentation: Documentation, publicUrl: string): Ch
   }
 
   function head(input: CompletionInput) {
-    // Changes exactly when answers may change.
+    // Changes if and only if replies may change.
     fingerprint ??= `fp_${guidesDigest(guides()).slice(0, 10)}`;
     return {
       id: `chatcmpl-${newId().replaceAll('-', '')}`,

@@ -1,6 +1,6 @@
 /**
- * The built-in embedding engine: hashed words and pairs of words, as vectors of length 1. Similar wording gives similar
- * vectors; meaning plays no part. The same input gives the same vector everywhere. Contract section 14.
+ * The built-in embedding engine: vectors of length 1 from hashed words and pairs of words. Similar wording gives
+ * similar vectors, but meaning has no effect. The same input gives the same vector everywhere. Contract section 14.
  */
 import { loopShare } from '../../concurrency/loop-share.ts';
 import { builtinEmbeddingModel } from '../../domain/builtin-models.ts';
@@ -12,16 +12,16 @@ import { toBase64 } from '../vectors.ts';
 const DIMENSIONS = 256;
 const PAIR_WEIGHT = 0.5;
 
-/** Characters read at once. NFKC makes up to 18 of one. */
+/** Characters processed at once. NFKC can expand one character to 18. */
 const PART = 2048;
-/** How much shorter a part may be, to end between two words. */
+/** How many characters shorter a part may be, to end between two words. */
 const SHORTER = 256;
 const TOKENS_AT_ONCE = 10_000;
 
-/** What each step costs the event loop, in microseconds. */
+/** Event loop time of each step, in microseconds. */
 const COST = { input: 5, character: 0.2, token: 0.1, component: 0.2 };
 
-/** Scripts without spaces between words. Each of their letters counts as a word. */
+/** Scripts without spaces between words. Each of their characters counts as a word. */
 const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}';
 const WORD = new RegExp(`[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`, 'gv');
 
@@ -51,7 +51,7 @@ class Features {
   word(text: string): void {
     const word = hash(text);
     this.#add(word, 1);
-    // Not symmetric: the order of the words counts.
+    // Not symmetric, because word order matters.
     if (this.#last !== undefined) this.#add(spread(Math.imul(this.#last, 31) ^ word), PAIR_WEIGHT);
     this.#last = word;
   }
@@ -61,7 +61,7 @@ class Features {
     this.#sums[index] = (this.#sums[index] ?? 0) + (feature & 1 ? -weight : weight);
   }
 
-  /** A text without words, or whose words cancel out, has a direction, too: a vector of zeros would have none. */
+  /** If the sums are all zero (no words, or words that cancel out), uses a fixed direction: a zero vector has none. */
   vector(): number[] {
     if (!this.#sums.some((sum) => sum !== 0)) this.#sums[hash('') % this.#sums.length] = 1;
     const norm = Math.sqrt(this.#sums.reduce((total, sum) => total + sum * sum, 0));
@@ -69,7 +69,7 @@ class Features {
   }
 }
 
-/** Where a part ends: after the last space, or else anywhere but within a character. */
+/** The end of the next part: after the last space, or else anywhere except within a surrogate pair. */
 function endOfPart(text: string, start: number): number {
   const most = start + PART;
   if (most >= text.length) return text.length;

@@ -2,7 +2,7 @@ import { marked, type Token } from 'marked';
 import { resolveLink, type Section, withOwnOrigin } from '../../docs/guides.ts';
 import type { SectionEntry } from '../../docs/search-entries.ts';
 
-/** Approximate length in characters. The block that exceeds it is the last. */
+/** Approximate length in characters. The excerpt ends with the block that exceeds it. */
 const EXCERPT_LENGTH = 1400;
 
 const askedBy: Record<string, RegExp> = {
@@ -16,7 +16,7 @@ const isExample = (token: Token | undefined) => token?.type === 'code' && (token
 const languagesIn = (question: string): string[] =>
   Object.entries(askedBy).flatMap(([language, pattern]) => (pattern.test(question) ? [language] : []));
 
-/** Of adjacent examples, keeps the one in a requested language, or the first. */
+/** For adjacent examples, keeps the one in a requested language, or the first. */
 function withoutOtherLanguages(blocks: readonly Token[], requested: readonly string[]): Token[] {
   const kept: Token[] = [];
   for (let index = 0; index < blocks.length; ) {
@@ -47,7 +47,7 @@ function cut({ guide, section }: SectionEntry, requested: readonly string[], pub
   const quoted: string[] = [];
   let length = 0;
   for (const block of withoutOtherLanguages(blocks, requested)) {
-    // Check the length before adding a block: a paragraph that announces an example needs the example.
+    // Check the length before adding a block, so that a paragraph that introduces an example keeps the example.
     if (length > EXCERPT_LENGTH) break;
     quoted.push(blockMarkdown(block, guide.slug, publicUrl));
     length += block.raw.length;
@@ -55,10 +55,10 @@ function cut({ guide, section }: SectionEntry, requested: readonly string[], pub
   return { markdown: quoted.join('\n\n'), isCut: quoted.length < blocks.length };
 }
 
-/** By section, then by languages and URL. */
+/** Cached excerpts by section, then by languages and URL. */
 const kept = new WeakMap<Section, Map<string, Excerpt>>();
 
-/** Cuts a section to Markdown blocks from its beginning, with one example in a language of the question. */
+/** Shortens a section to its first Markdown blocks, with one example in a language that the question names. */
 export function excerpt(entry: SectionEntry, question: string, publicUrl: string): Excerpt {
   const requested = languagesIn(question);
   const name = [...requested, publicUrl].join(' ');

@@ -1,6 +1,7 @@
 /**
- * The built-in image engine: an abstract picture that depends only on the prompt and its index. 16 colors at 4 bits per
- * pixel keep drawing below 10 ms. The JavaScript encoder makes the bytes independent of zlib. Contract section 8.
+ * The built-in image engine: an abstract picture that depends only on the prompt and its index. With 16 colors at 4
+ * bits per pixel, drawing takes under 10 ms. The JavaScript encoder makes bytes independent of zlib. Contract section
+ * 8.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as otherRequests } from 'node:timers/promises';
@@ -17,7 +18,7 @@ const DEFAULT_SIZE = [1024, 1024] as const;
 
 type Random = () => number;
 
-/** Deterministic numbers from 0 to 1: bytes of SHA-256 of the text, rehashed when they run out. */
+/** Deterministic numbers from 0 to 1, from the SHA-256 hash of the text. Rehashes when the bytes run out. */
 function randomFrom(text: string): Random {
   let bytes = createHash('sha256').update(text).digest();
   let position = 0;
@@ -49,7 +50,7 @@ function palette(random: Random): number[][] {
   });
 }
 
-/** Two pixels per byte. Shapes begin and end at even pixels, which is not visible. */
+/** Each byte holds two pixels. Shapes begin and end at even pixels, which is not visible. */
 class Canvas {
   readonly pixels: Uint8Array;
   readonly width: number;

@@ -4,7 +4,7 @@ import type { Hit } from '../../docs/search-index.ts';
 import { excerpt } from './excerpt.ts';
 import { titleOf } from './search.ts';
 
-/** From this score, a section is quoted. Between the two scores, it is only named. */
+/** Lowest score of a section that the reply quotes. Down to `NAMED_SCORE`, the reply only links to it. */
 const QUOTED_SCORE = 0.2;
 const NAMED_SCORE = 0.1;
 const SEE_ALSO = 3;
@@ -24,7 +24,7 @@ const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join
 const whatToAsk = (publicUrl: string) =>
   `Ask about the service itself, for example:\n\n${list(sampleQuestions)}\n\nAll guides are at ${publicUrl}/docs/guides.`;
 
-/** Short messages that are not questions for the guides, and how replies to them begin. */
+/** Short messages that are not questions about the service, and how replies to them begin. */
 const smallTalk: readonly (readonly [RegExp, string])[] = [
   [
     /^(hi|hello|hey|hallo|howdy|greetings|good (morning|afternoon|evening|day))( (there|parley|world|all|everyone))?$/,
@@ -61,7 +61,7 @@ const linkTo = ({ entry }: Hit<SectionEntry>, publicUrl: string) =>
 
 export const SECTIONS_WANTED = SEE_ALSO + 1;
 
-/** Replies to a message, given the search results for it, best first. Links begin with `publicUrl`. */
+/** Creates the reply to a message from its search results, best first. Links begin with `publicUrl`. */
 export function replyTo(question: string, hits: readonly Hit<SectionEntry>[], publicUrl: string): string {
   const opening = smallTalkReply(question);
   if (opening !== undefined)

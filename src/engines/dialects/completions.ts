@@ -1,4 +1,4 @@
-/** OpenAI's chat completions, which engines speak: nothing is translated. Contract sections 7 and 8. */
+/** The dialect of OpenAI's chat completions, the engines' own API: no translation. Contract sections 7 and 8. */
 import { apis } from '../../upstreams/schema.ts';
 import { withOneSystemMessage } from '../system-messages.ts';
 import type { Concession } from '../upstream/concessions.ts';
@@ -39,7 +39,7 @@ const newerLimit: Concession = {
   },
 };
 
-/** Tokens are then estimated. */
+/** Does not request usage. Parley then estimates the tokens. */
 const withoutUsage: Concession = {
   isFor: (error) => refusesField(error, 'stream_options'),
   apply({ stream_options: options, ...body }, input) {

@@ -1,4 +1,4 @@
-/** The API that an upstream speaks. Engines speak chat completions; a dialect translates. Contract section 15. */
+/** The API of an upstream. Engines use chat completions, and a dialect translates. Contract section 15. */
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { CompletionInput, SaidRequest } from '../types.ts';
 import type { Concession } from '../upstream/concessions.ts';
@@ -7,45 +7,45 @@ import type { Broken } from '../upstream/transport.ts';
 
 export type Asked = {
   input: CompletionInput;
-  /** The upstream's name of the model. */
+  /** The upstream's name for the model. */
   model: string;
   isStream: boolean;
   /** The request as the client sent it, if its API is not chat completions. */
   said: SaidRequest | undefined;
-  /** Of the model, if the operator states it. */
+  /** The model's output limit in tokens, if the operator states it. */
   maxOutputTokens: number | undefined;
 };
 
 /** Reads the events of one stream. */
 export type EventReader = {
   /**
-   * The chunks of a chat completion in an event, as the upstream or the dialect wrote them.
+   * Returns the chunks of a chat completion in an event, not yet normalized.
    *
-   * @throws ApiError `upstreamError` for an invalid event, or one that reports an error
+   * @throws ApiError `upstreamError` for an invalid event, or an event that reports an error
    */
   read(event: EventSourceMessage): JsonObject[];
-  /** Whether the event that ends a complete stream was read. */
+  /** Whether the reader has read the event that ends a complete stream. */
   readonly isDone: boolean;
 };
 
 export type Dialect = {
-  /** Of the requests that pass through, if their API is not chat completions. */
+  /** The API whose requests pass through. Undefined for chat completions. */
   language?: SaidRequest['language'];
   path: string;
   /** Headers of every request, with the upstream's key. Defaults to a bearer token. */
   keyHeaders?(apiKey: string | undefined): Readonly<Record<string, string>>;
-  /** The path and query of the list of models. */
+  /** The path and query of the model list. */
   modelsPath: string;
-  /** Whether a request can ask for several choices. */
+  /** Whether the API supports requests for several choices. */
   takesChoices: boolean;
-  /** @throws ApiError `invalidRequest` that names what the upstream's API cannot express */
+  /** @throws ApiError `invalidRequest` that names the part that the upstream's API cannot express */
   body(asked: Asked): JsonObject;
-  /** What the upstream's servers may reject, in the order in which they are tried. */
+  /** Workarounds for fields that some servers reject, in the order in which they are tried. */
   concessions?: readonly Concession[];
-  /** A chat completion. Throws ApiError `upstreamError`. */
+  /** Translates a response to a chat completion. Throws ApiError `upstreamError`. */
   completion(answer: JsonObject, broken: Broken): JsonObject;
   events(broken: Broken): EventReader;
-  /** Where the upstream counts the tokens of a request, if it does. */
+  /** The upstream's endpoint for counting tokens, if it has one. */
   countTokens?: {
     path: string;
     body(asked: Asked): JsonObject;

@@ -1,4 +1,4 @@
-/** Answers of Anthropic's Messages API as chat completions. Contract section 15. */
+/** Translates responses of Anthropic's Messages API to chat completions. Contract section 15. */
 import { messageOf } from '../message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, type SealedReasoning } from '../reasoning-details.ts';
 import { beginText, objectsIn } from '../text-details.ts';
@@ -24,15 +24,15 @@ function finishOf({
   const known = typeof reason === 'string' && Object.hasOwn(finishReasons, reason);
   return {
     finish_reason: known ? finishReasons[reason] : 'stop',
-    // OpenRouter's name for it.
+    // OpenRouter's name for this field.
     ...(known && { native_finish_reason: reason }),
-    // vLLM's name for it.
+    // vLLM's name for this field.
     ...(typeof sequence === 'string' && { stop_reason: sequence }),
     ...(isObject(details) && { stop_details: details }),
   };
 }
 
-/** Anthropic counts tokens that were read from or written to a cache apart. */
+/** Anthropic counts tokens read from or written to a cache separately. */
 export function usageOf(usage: JsonObject): JsonObject | undefined {
   const input = wholeNumber(usage.input_tokens);
   if (input === undefined) return undefined;
@@ -68,7 +68,7 @@ function textStep(step: JsonObject): JsonObject {
   return step;
 }
 
-/** The deltas that a stream would have of a block. */
+/** The deltas that a stream would have for a block. */
 function stepsIn(block: JsonObject): JsonObject[] {
   if (block.type === 'text') {
     const citations = objectsIn(block.citations);
@@ -94,7 +94,7 @@ export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   };
 }
 
-/** A block of a stream. `text` is all of its thinking, or of its input as JSON. */
+/** An open block of a stream. `text` is all of its thinking so far, or of its input as JSON. */
 type OpenBlock = { block: JsonObject; call: number; text: string; signature: string; hasBegun: boolean };
 
 export class MessagesReader implements EventReader {
@@ -191,14 +191,14 @@ export class MessagesReader implements EventReader {
     this.#open.delete(index);
     if (open === undefined) return [];
     const { block, signature, text } = open;
-    // A tool without arguments has no deltas, and some servers send them whole.
+    // A tool call without arguments has no deltas. Some servers send all arguments in the first event.
     if (block.type === 'tool_use')
       return text === '' ? this.#arguments(open, JSON.stringify(block.input ?? {})) : [];
     const sealed = sealOf({ ...block, thinking: text, ...(signature !== '' && { signature }) });
     return sealed.length === 0 ? [] : this.#chunk({ reasoning_details: sealed.map(detailOf) });
   }
 
-  /** The counts at the start are of the input; those at the end may repeat them. */
+  /** The first event counts the input tokens. The last event may repeat them. */
   #finish({ delta, usage }: JsonObject): JsonObject[] {
     if (isObject(usage)) this.#usage = { ...this.#usage, ...usage };
     const counted = usageOf(this.#usage);

@@ -1,4 +1,4 @@
-/** Requests to Anthropic's Messages API. Contract section 15. */
+/** Translates requests to Anthropic's Messages API. Contract section 15. */
 
 import { stepsOf } from '../message-steps.ts';
 import { MESSAGES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
@@ -21,7 +21,7 @@ import {
 type Block = JsonObject & { type: string };
 type Turn = { role: 'user' | 'assistant'; content: Block[] };
 
-/** Required by the API. Enough for a long answer, and accepted by every current model. */
+/** Default for a field that the API requires. Enough for a long reply, and every current model accepts it. */
 const MAX_TOKENS = 8192;
 
 /** Anthropic rejects text without a visible character. */
@@ -50,7 +50,7 @@ function blocksOf(part: Part, path: string): Block[] {
   return [{ type: 'image', source }];
 }
 
-/** The arguments of a call. Clients may send back what a model wrote wrong. */
+/** The arguments of a call. Clients may send back invalid JSON that a model wrote. */
 function inputOf(text: string): JsonObject {
   const value = parseJson(text);
   return isObject(value) ? value : {};
@@ -105,7 +105,7 @@ function turnOf(message: JsonObject, path: string): Turn {
   return { role, content: blocks };
 }
 
-/** The instructions at the beginning, which have a place of their own, and the turns, which alternate. */
+/** The instructions at the beginning, which have a separate field, and the turns, which alternate. */
 function conversationOf(messages: readonly unknown[]): { system: string; messages: Turn[] } {
   const system: string[] = [];
   const turns: Turn[] = [];
@@ -128,7 +128,7 @@ function conversationOf(messages: readonly unknown[]): { system: string; message
   return { system: system.filter((text) => text !== '').join('\n\n'), messages: turns };
 }
 
-/** Other efforts of OpenAI's models have no counterpart. */
+/** Anthropic has no counterpart of OpenAI's other efforts. */
 const efforts: Readonly<Record<string, string>> = {
   minimal: 'low',
   low: 'low',
@@ -169,7 +169,7 @@ const schemaOf = (format: unknown): unknown =>
     ? format.json_schema.schema
     : undefined;
 
-/** Sampling that Anthropic allows. With thinking, it allows none. */
+/** The sampling fields that Anthropic accepts. With thinking, it accepts none. */
 function samplingOf({ temperature, top_k, top_p }: JsonObject, thinks: boolean): JsonObject {
   if (thinks) return {};
   return {
@@ -179,11 +179,11 @@ function samplingOf({ temperature, top_k, top_p }: JsonObject, thinks: boolean):
   };
 }
 
-/** A model that must call a tool cannot think first. */
+/** Whether the model must call a tool. If so, it cannot think first. */
 const forcesTool = ({ tool_choice: choice }: JsonObject): boolean =>
   isObject(choice) && (choice.type === 'any' || choice.type === 'tool');
 
-/** What both the answer and the count of tokens depend on. */
+/** The fields that affect both the reply and the token count. */
 function contextOf(input: JsonObject, model: string): JsonObject {
   const { effort, thinking } = thinkingFields(input.reasoning_effort);
   const schema = schemaOf(input.response_format);
@@ -200,7 +200,7 @@ function contextOf(input: JsonObject, model: string): JsonObject {
   });
 }
 
-/** @throws ApiError `invalidRequest` that names what the API cannot express */
+/** @throws ApiError `invalidRequest` that names the part that the API cannot express */
 export function messagesBody({ input, isStream, maxOutputTokens, model }: Asked): JsonObject {
   const asked = input as JsonObject;
   const context = contextOf(asked, model);

@@ -5,7 +5,7 @@ import type { Asked, Dialect } from './dialect.ts';
 import { completionOf, MessagesReader } from './messages-answer.ts';
 import { countBody, messagesBody } from './messages-body.ts';
 
-/** The version of the API whose shapes are read and written here. */
+/** The API version that this dialect implements. */
 const VERSION = '2023-06-01';
 
 const keyHeaders = (apiKey: string | undefined): Record<string, string> => ({
@@ -13,17 +13,17 @@ const keyHeaders = (apiKey: string | undefined): Record<string, string> => ({
   ...(apiKey !== undefined && { [apis.anthropic.keyHeader]: apiKey }),
 });
 
-/** Anthropic defines these tools, but the client runs them. */
+/** Anthropic defines these tools, but the client executes them. */
 const CLIENT_TOOL = /^(?:bash|computer|memory|text_editor)_\d{8}$/;
 
-/** Of a request in the same API: tools of other types run at Anthropic, at the operator's expense. */
+/** Tools of all other types run at Anthropic, at the operator's expense. */
 function isRunByClient(tool: unknown): boolean {
   if (!isObject(tool)) return false;
   const type = stringIn(tool.type ?? 'custom');
   return type === 'custom' || CLIENT_TOOL.test(type);
 }
 
-/** A request of the same API passes through, but for its model and the tools that the upstream would run. */
+/** Passes a request of the same API through. Replaces the model and removes the tools that the upstream would run. */
 function sameBody(body: JsonObject, model: string): JsonObject {
   const { tool_choice: choice, tools, ...rest } = body;
   const offered = Array.isArray(tools) ? (tools as unknown[]).filter(isRunByClient) : [];
@@ -41,7 +41,7 @@ function sameBody(body: JsonObject, model: string): JsonObject {
   };
 }
 
-/** The count has no place for the options of an answer. */
+/** Fields of a token count. The endpoint rejects fields that affect only the reply. */
 const countedFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format'],
   ...['cache_control', 'context_management'],
@@ -57,7 +57,7 @@ function bodyOf(asked: Asked): JsonObject {
 export const messagesDialect: Dialect = {
   language: 'anthropic',
   path: apis.anthropic.path,
-  // Without a limit, it lists 20.
+  // The default limit is 20 models.
   modelsPath: '/models?limit=1000',
   keyHeaders,
   takesChoices: false,

@@ -1,9 +1,9 @@
-/** Reads the messages of chat completions for APIs of other shapes. Contract section 15. */
+/** Parses messages of chat completions for other APIs. Contract section 15. */
 import { SealedJson } from '../../bodies/sealed.ts';
 import { ApiError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../upstream/json.ts';
 
-/** A field of a request that the upstream's API has no place for. */
+/** The error for a field of a request that the upstream's API cannot express. */
 export const cannotExpress = (param: string, what: string): ApiError =>
   new ApiError('invalidRequest', {
     message: `In the body, \`${param}\` ${what}`,
@@ -12,7 +12,7 @@ export const cannotExpress = (param: string, what: string): ApiError =>
     cause: new Error("The upstream's API cannot express the request."),
   });
 
-/** @throws ApiError `invalidRequest` if a value is too large to be read */
+/** @throws ApiError `invalidRequest` if a value is too large to parse */
 export function readable<T>(value: T, path: string): T {
   if (value instanceof SealedJson) throw cannotExpress(path, 'has too many values for this model.');
   return value;
@@ -44,7 +44,7 @@ function partOf(part: unknown, path: string): Part {
   );
 }
 
-/** The parts of a message's content. None if it is null or empty. */
+/** The parts of a message's content. An empty list if the content is null or empty. */
 export function partsOf(content: unknown, path: string): Part[] {
   if (content === null || content === undefined || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
@@ -52,7 +52,7 @@ export function partsOf(content: unknown, path: string): Part[] {
   return (content as unknown[]).map((part, index) => partOf(part, `${path}.${index}`));
 }
 
-/** The text of a message of the system or a tool, whose other parts have no place. */
+/** The text of a system or tool message. Throws ApiError `invalidRequest` for parts of other types. */
 export function textsOf(content: unknown, path: string): string {
   const texts = partsOf(content, path).map((part, index) => {
     if (part.type !== 'text') throw cannotExpress(`${path}.${index}`, 'must be text.');
@@ -61,7 +61,7 @@ export function textsOf(content: unknown, path: string): string {
   return texts.join('\n\n');
 }
 
-/** The type and content of a data URL in base64, or undefined. */
+/** The type and content of a Base64 data URL. Undefined for any other URL. */
 export function dataUrlOf(url: string): { type: string; data: string } | undefined {
   const comma = url.indexOf(',');
   const [, type] =
@@ -71,7 +71,7 @@ export function dataUrlOf(url: string): { type: string; data: string } | undefin
 
 export type ToolCall = { id: string; name: string; arguments: string };
 
-/** The calls of an assistant's message. */
+/** The tool calls of an assistant message. */
 export function callsOf({ function_call: older, tool_calls: calls }: JsonObject, path: string): ToolCall[] {
   if (older !== undefined && older !== null)
     throw cannotExpress(`${path}.function_call`, 'is not supported by this model. Use `tool_calls`.');

@@ -1,4 +1,4 @@
-/** Answers of OpenAI's Responses API as chat completions. Contract section 15. */
+/** Translates responses of OpenAI's Responses API to chat completions. Contract section 15. */
 
 import { messageOf } from '../message-steps.ts';
 import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
@@ -39,7 +39,7 @@ function finishOf({ incomplete_details: details }: JsonObject, hasCalls: boolean
 
 const isCall = ({ type }: JsonObject) => type === 'function_call' || type === 'custom_tool_call';
 
-/** Custom tools take text, which is passed on in an object. */
+/** The input of a custom tool is text. Arguments must be an object, so the text becomes its `input`. */
 const argumentsOf = ({ arguments: given, input, type }: JsonObject): string =>
   type === 'custom_tool_call' ? JSON.stringify({ input: stringIn(input) }) : stringIn(given);
 
@@ -61,7 +61,7 @@ function sealOf(item: JsonObject): JsonObject[] {
   return [detailOf({ text: reasoningText(item), seal: { format: RESPONSES_FORMAT, kind: 'data', value } })];
 }
 
-/** OpenAI's models say whether a message is a `commentary` on their work or the `final_answer`. */
+/** OpenAI's models mark each message as `commentary` on their work or as the `final_answer`. */
 function phaseOf(item: JsonObject): JsonObject {
   const phase = textWithin(item.phase, MAX_PHASE_LENGTH);
   return phase === undefined ? {} : { phase };
@@ -87,7 +87,7 @@ function textStep({ annotations, logprobs, text }: JsonObject, start: number): J
 const lengthOf = (steps: readonly JsonObject[]): number =>
   steps.reduce((sum, { content }) => sum + stringIn(content).length, 0);
 
-/** The texts and refusals of a message. */
+/** The texts and refusals of a message item. */
 function messageSteps(item: JsonObject, start: number): JsonObject[] {
   const steps: JsonObject[] = [];
   for (const [index, part] of objectsIn(item.content).entries()) {
@@ -101,9 +101,9 @@ function messageSteps(item: JsonObject, start: number): JsonObject[] {
 }
 
 /**
- * The deltas that a stream would have of an item.
+ * The deltas that a stream would have for an item.
  *
- * @param start - the characters of the texts before it
+ * @param start - the length of the texts before it, in characters
  */
 function stepsIn(item: JsonObject, start: number): JsonObject[] {
   if (isCall(item)) return [{ tool_calls: [callOf(item, argumentsOf(item))] }];
@@ -121,7 +121,7 @@ function stepsOfAll(items: readonly JsonObject[]): JsonObject[] {
   });
 }
 
-/** The error of a response that failed. Some failures are of the request. */
+/** The error for a failed response. Some failures are the client's fault. */
 function failure(response: JsonObject, broken: Broken): Error {
   const error = isObject(response.error) ? response.error : {};
   const problem = { code: stringIn(error.code), message: stringIn(error.message) };
@@ -131,7 +131,7 @@ function failure(response: JsonObject, broken: Broken): Error {
     : refusalError({ status: 400, headers: {}, text, sent: [], asked: '' }, undefined);
 }
 
-/** @throws ApiError `upstreamError`, or `invalidRequest` if the upstream reports a fault of the request */
+/** @throws ApiError `upstreamError`, or `invalidRequest` if the upstream reports that the request is invalid */
 export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   if (answer.status === 'failed' || isObject(answer.error)) throw failure(answer, broken);
   if (!Array.isArray(answer.output)) throw broken('The response has no output.');
@@ -152,7 +152,7 @@ export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   };
 }
 
-/** What a delta of an item adds to the answer. */
+/** The field of a chunk's delta for each type of event. */
 const deltas: Readonly<Record<string, string>> = {
   'response.output_text.delta': 'content',
   'response.refusal.delta': 'refusal',
@@ -160,15 +160,15 @@ const deltas: Readonly<Record<string, string>> = {
   'response.reasoning_summary_text.delta': 'reasoning_content',
 };
 
-/** An item of a stream. */
+/** The state of an item in a stream. */
 type OpenItem = {
-  /** The number of its call, or -1. */
+  /** The index of its tool call, or -1. */
   call: number;
-  /** Of what was read of it, in characters. */
+  /** Length of the text or arguments read so far, in characters. */
   length: number;
-  /** What its first text has besides. */
+  /** Extra fields for its first delta. */
   phase: JsonObject;
-  /** Where its parts begin in the content of the message, in characters. */
+  /** Start of each part within the content of the message, in characters. */
   starts: Map<unknown, number>;
   /** The number of annotations read. */
   annotations: number;
@@ -180,7 +180,7 @@ export class ResponsesReader implements EventReader {
   readonly #items = new Map<unknown, OpenItem>();
   #head: JsonObject = {};
   #calls = 0;
-  /** Of all texts, in characters. */
+  /** Length of all texts so far, in characters. */
   #length = 0;
 
   constructor(broken: Broken) {
@@ -272,7 +272,7 @@ export class ResponsesReader implements EventReader {
     return this.#chunk({ annotations: [chatAnnotation(annotation, open.starts.get(part) ?? this.#length)] });
   }
 
-  /** Parts of a summary are paragraphs. */
+  /** Parts of a reasoning summary become paragraphs. */
   #nextPart({ output_index: place }: JsonObject): JsonObject[] {
     return this.#itemOf(place).length === 0 ? [] : this.#chunk({ reasoning_content: '\n\n' });
   }
@@ -284,7 +284,7 @@ export class ResponsesReader implements EventReader {
     return this.#chunk({ tool_calls: [{ index: open.call, function: { arguments: text } }] });
   }
 
-  /** Some servers send an item only as a whole. */
+  /** Some servers send an item only when it is complete. */
   #close({ item, output_index: place }: JsonObject): JsonObject[] {
     if (!isObject(item)) return [];
     const hasBegun = this.#items.has(place);
@@ -292,7 +292,7 @@ export class ResponsesReader implements EventReader {
     const open = this.#itemOf(place);
     if (isCall(item))
       return [...begun, ...(open.length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
-    // The text came before, but what seals it comes last.
+    // The text arrived before, but its seal arrives only with the complete item.
     if (open.length > 0)
       return [...this.#unread(item, open), ...sealSteps(item).flatMap((step) => this.#chunk(step))];
     const steps = stepsIn(item, this.#length);
@@ -302,7 +302,7 @@ export class ResponsesReader implements EventReader {
     );
   }
 
-  /** Some servers send annotations only with the whole item. */
+  /** Some servers send annotations only with the complete item. */
   #unread({ content }: JsonObject, { annotations, starts }: OpenItem): JsonObject[] {
     const all = objectsIn(content).flatMap((part, index) =>
       objectsIn(part.annotations).map((one) => chatAnnotation(one, starts.get(index) ?? this.#length)),

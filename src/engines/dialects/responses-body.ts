@@ -1,4 +1,4 @@
-/** Requests to OpenAI's Responses API. Contract section 15. */
+/** Translates requests to OpenAI's Responses API. Contract section 15. */
 import { stepsOf } from '../message-steps.ts';
 import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
 import { LOGPROBS } from '../text-details.ts';
@@ -9,7 +9,7 @@ import { callsOf, cannotExpress, type Part, partsOf, readable, textsOf, toolsOf 
 
 type Item = JsonObject & { type: string };
 
-/** Passed under the same names. */
+/** Fields with the same name in both APIs. */
 const passed = [
   'temperature',
   'top_p',
@@ -27,7 +27,7 @@ function inputPart(part: Part): JsonObject {
   return present({ type: 'input_file', file_data: part.data, filename: part.filename });
 }
 
-/** The reasoning of this kind of upstream. It rejects that of others. */
+/** Reasoning from upstreams of this kind. The API rejects reasoning from others. */
 const reasoningItems = (message: JsonObject): Item[] =>
   sealedReasoning(message)
     .filter(({ seal }) => seal.format === RESPONSES_FORMAT)
@@ -68,7 +68,7 @@ function itemsOf(message: JsonObject, path: string): Item[] {
   if (role !== 'user' && role !== 'system' && role !== 'developer')
     throw cannotExpress(`${path}.role`, 'must not be `function`. Use `tool`.');
   const own = ownContent(message);
-  // It had only what belongs to the results before it.
+  // The message had only files that belong to the tool results before it.
   if (Array.isArray(own) && own.length === 0) return [];
   return [{ type: 'message', role, content: partsOf(own, place).map(inputPart) }];
 }
@@ -84,7 +84,7 @@ function choiceOf(choice: unknown): unknown {
 }
 
 function toolFields(input: JsonObject): JsonObject {
-  // Unlike chat completions, this API makes schemas strict unless told not to.
+  // Unlike chat completions, this API makes schemas strict by default.
   const tools = toolsOf(input).map(({ description, name, parameters, strict = false }) => ({
     ...present({ type: 'function', name, description, strict }),
     parameters: parameters ?? { type: 'object', properties: {} },
@@ -107,14 +107,14 @@ function textOf({ response_format: format, verbosity }: JsonObject): JsonObject 
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
-/** @throws ApiError `invalidRequest` that names what the API cannot express */
+/** @throws ApiError `invalidRequest` that names the part that the API cannot express */
 export function responsesBody({ input, isStream, model }: Asked): JsonObject {
   const asked = input as JsonObject;
   const { max_completion_tokens: most, max_tokens: older, reasoning_effort: effort } = asked;
   return {
     model,
     input: inputOf(asked.messages as unknown[]),
-    // Parley keeps what clients ask it to keep.
+    // Parley stores responses itself when clients ask it to.
     store: false,
     ...present({
       ...Object.fromEntries(passed.map((name) => [name, asked[name]])),

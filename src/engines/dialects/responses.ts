@@ -7,7 +7,7 @@ import type { Asked, Dialect } from './dialect.ts';
 import { completionOf, ResponsesReader } from './responses-answer.ts';
 import { responsesBody } from './responses-body.ts';
 
-/** A request of the same API passes through, but for what Parley does itself: it stores responses and resumes them. */
+/** Passes a request of the same API through. Parley itself stores and resumes responses, so it sends `store: false`. */
 function sameBody({ isStream, model }: Asked, body: JsonObject): JsonObject {
   const { stream: _stream, ...rest } = body;
   return { ...rest, model, store: false, ...(isStream && { stream: true }) };
@@ -15,14 +15,14 @@ function sameBody({ isStream, model }: Asked, body: JsonObject): JsonObject {
 
 const SEALED = 'reasoning.encrypted_content';
 
-/** What the answer should include: reasoning in a form that the client can send back, too. */
+/** For requests with reasoning, also requests its encrypted form, which the client can send back. */
 function withSealed(body: JsonObject): JsonObject {
   const included = Array.isArray(body.include) ? (body.include as unknown[]) : [];
   if (!isObject(body.reasoning) || included.includes(SEALED)) return body;
   return { ...body, include: [...included, SEALED] };
 }
 
-/** Models that do not reason reject it. */
+/** Models without reasoning reject this value. */
 const withoutSealed: Concession = {
   isFor: (error) => refusesField(error, 'include'),
   apply({ include, ...body }) {

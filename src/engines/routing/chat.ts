@@ -7,12 +7,13 @@ import type { AttemptEnd } from './health.ts';
 import type { Router } from './router.ts';
 import type { Target } from './targets.ts';
 
-/** What the engine of a target learns of a request. */
+/** The call that the engine of a target receives. */
 const toldTo = ({ maxOutputTokens }: Target, call: ChatCall | undefined): ChatCall => ({
   said: call?.said,
   maxOutputTokens,
 });
 
+/** Creates an engine that chooses a target per request, and tries others until a reply begins. */
 export function routedChat(router: Router): ChatEngine {
   const capable = ({ model, n }: Pick<CompletionInput, 'model' | 'n'>) =>
     router.capable(model, ({ model: name, upstream }) =>
@@ -79,7 +80,7 @@ export function routedChat(router: Router): ChatEngine {
     models: router.models,
     /** Throws only if every target is known to lack support. */
     check: (input) => void capable(input),
-    /** Asks one of the healthy upstreams that count. */
+    /** Counts the tokens at a healthy upstream that supports counting. Undefined if there is none. */
     async countTokens(input, signal, call) {
       const target = router.choose(
         capable(input).filter(({ upstream }) => upstream.chat.countTokens),

@@ -5,7 +5,7 @@ import type { Target } from './targets.ts';
 
 const nameOf = ({ model, upstream }: Target) => `${upstream.settings.name} ${model}`;
 
-/** A number above 0 and below 1 that depends on nothing but the texts. */
+/** A number above 0 and below 1 that depends only on the texts. */
 function fractionOf(...texts: string[]): number {
   const digest = createHash('sha256').update(JSON.stringify(texts)).digest();
   return (digest.readUInt32BE(0) + 1) / (2 ** 32 + 1);
@@ -22,11 +22,11 @@ function greatest(targets: readonly Target[], score: (target: Target) => number)
   return best;
 }
 
-/** Weighted rendezvous hashing: if a target leaves, only its own requests move. */
+/** Weighted rendezvous hashing: if a target becomes unavailable, only its requests move. */
 const preferred = (targets: readonly Target[], affinity: string) =>
   greatest(targets, (target) => -target.weight / Math.log(fractionOf(affinity, nameOf(target))));
 
-/** Of those with the fewest open requests for their weight, one at random by weight. */
+/** Of the targets with the fewest open requests per weight, picks one at random by weight. */
 function leastBusy(targets: readonly Target[], random: () => number): Target | undefined {
   const load = ({ upstream, weight }: Target) => upstream.open / weight;
   const least = Math.min(...targets.map(load));
@@ -42,8 +42,8 @@ const ofLowestOrder = (targets: readonly Target[]) => {
 };
 
 /**
- * One of the targets that are ready, or undefined without any. Those at their maximum concurrency come last: a request
- * waits there for a connection.
+ * Chooses among the targets that are ready. Returns undefined if none is ready. Targets at their maximum concurrency
+ * come last, because a request waits there for a connection.
  */
 export function chosen(
   targets: readonly Target[],

@@ -2,7 +2,7 @@
 import type { EmbeddingEngine, EmbeddingInput } from '../types.ts';
 import type { Router } from './router.ts';
 
-/** @param other - used while the operator's file has no models for embeddings */
+/** @param other - the engine to use while the operator's file has no models for embeddings */
 export function routedEmbeddings(router: Router, other: EmbeddingEngine): EmbeddingEngine {
   const capable = ({ dimensions, model }: Pick<EmbeddingInput, 'model' | 'dimensions'>) =>
     router.capable(model, ({ model: name, upstream }) =>

@@ -1,4 +1,4 @@
-/** What a failed attempt means for the request and for the target. Contract section 15. */
+/** Classifies a failed attempt: its effect on the request and on the target. Contract section 15. */
 import { ApiError } from '../../errors.ts';
 import { UpstreamProblem } from '../upstream/errors.ts';
 
@@ -7,20 +7,21 @@ const problemOf = (error: unknown): UpstreamProblem | undefined =>
     ? error.options.cause
     : undefined;
 
-/** Our own limit on concurrent requests, which tells nothing about the target. */
+/** Whether Parley's limit on concurrent requests caused the error. It says nothing about the target. */
 const isOurLimit = (error: ApiError) => error.code === 'overloaded' && problemOf(error)?.status === undefined;
 
-/** Clients can ask for an answer that is too large; no target can give it. */
+/** Whether the reply was too large. A client can cause that, and no target can deliver such a reply. */
 const isTooLarge = ({ code, options }: ApiError) => code === 'upstreamError' && options.isProvokable === true;
 
 export type Failure = {
   /** Whether another target may succeed. */
   isWorthAnother: boolean;
-  /** Whether it counts against the target. */
+  /** Whether the failure counts against the target's health. */
   isOfTarget: boolean;
   pauseMs: number | undefined;
 };
 
+/** Classifies the error of an attempt. Errors other than ApiError are internal: no retry, no fault of the target. */
 export function failureOf(error: unknown): Failure {
   const nothing = { isWorthAnother: false, isOfTarget: false, pauseMs: undefined };
   // `invalidRequest` is the client's mistake.

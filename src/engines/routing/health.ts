@@ -1,4 +1,4 @@
-/** Whether a target works: failures cool it down, and one request at a time then probes it. Contract section 15. */
+/** The health of a target. Failures cool it down, then one request at a time probes it. Contract section 15. */
 
 const FAILURES_IN_A_ROW = 5;
 const WINDOW = 20;
@@ -6,48 +6,48 @@ const FAILURES_IN_WINDOW = WINDOW / 2;
 const SHORTEST_MS = 5000;
 export const LONGEST_COOLDOWN_MS = 5 * 60_000;
 
-/** `left`: the attempt ended without telling whether the target works. */
+/** `left`: the attempt ended without showing whether the target works. */
 export type AttemptEnd = 'success' | 'failure' | 'left';
 
-/** `coolingDownForAccount`: only for the account whose requests failed. */
+/** `coolingDownForAccount`: the cooldown applies only to the account whose requests failed. */
 export type HealthState = 'working' | 'coolingDown' | 'coolingDownForAccount' | 'probing';
 
 export type Attempt = {
   readonly generation: number;
   readonly account: string | undefined;
-  /** What the target had sent before, to anybody. */
+  /** How many replies and chunks the target had sent, to any client, when the attempt began. */
   readonly heard: number;
 };
 
 export class Health {
-  /** The newest outcomes. */
+  /** The latest outcomes, oldest first. */
   #recent: { isFailure: boolean; account: string | undefined }[] = [];
   #inARow = 0;
   /** Cooldowns since the last success. */
   #cooldowns = 0;
   #cooledUntil = Number.NEGATIVE_INFINITY;
-  /** As the target asked. */
+  /** End of the pause that the target requested. */
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** The accounts of the failures since the last success, and of those that caused the cooldown. */
+  /** The accounts of the failures since the last success, and of the failures that caused the cooldown. */
   readonly #accounts = new Set<string | undefined>();
-  /** Set if all failures that caused the cooldown were of one account: the fault may be in what it asks. */
+  /** Set if one account caused all failures behind the cooldown: its requests may be at fault. */
   #suspect: string | undefined;
-  /** Counts cooldowns. Attempts that began before the last one tell nothing about the time after it. */
+  /** The number of cooldowns. Attempts that began before the latest cooldown do not count after it. */
   #generation = 0;
   #probe: Attempt | undefined;
-  /** Since the last cooldown. */
+  /** Whether a reply has begun since the last cooldown. */
   #hasAnswered = false;
-  /** Counts answers that began, and their chunks. */
+  /** Counts replies that began, and their chunks. */
   #heard = 0;
 
-  /** When the target may be tried again, in the caller's milliseconds; in the past if it works. */
+  /** When the cooldown or pause ends, on the caller's clock in milliseconds. In the past if the target works. */
   get until(): number {
     return Math.max(this.#cooledUntil, this.#pausedUntil);
   }
 
   /**
-   * Whether an account may try it now: it works, or has cooled down and nobody else is probing it. A cooldown that a
-   * single account caused is that account's, until a request of another one fails.
+   * Whether an account may use the target now: it works, or its cooldown is over and no request is probing it. If one
+   * account caused the cooldown, the cooldown applies only to that account until a request of another account fails.
    */
   isReady(now: number, account?: string): boolean {
     if (now < this.#pausedUntil) return false;
@@ -66,25 +66,25 @@ export class Health {
     return this.#cooldowns > 0 && !this.#hasAnswered;
   }
 
-  /** Begins an attempt. Pass it to `end` once. */
+  /** Begins an attempt. Pass the attempt to `end` once. */
   begin(account?: string): Attempt {
     const attempt = { generation: this.#generation, account, heard: this.#heard };
     if (this.#isOnProbation) this.#probe ??= attempt;
     return attempt;
   }
 
-  /** The attempt's answer has begun. That ends a probe, though only a whole answer ends the doubling. */
+  /** Records that the reply has begun. This ends a probe, but only a complete reply resets the length of cooldowns. */
   answered({ generation }: Attempt): void {
     this.#heard += 1;
     if (generation === this.#generation) this.#hasAnswered = true;
   }
 
-  /** More of an answer has come. */
+  /** Records another chunk of a reply. */
   goesOn(): void {
     this.#heard += 1;
   }
 
-  /** Whether the target has sent nobody any output since the attempt began. */
+  /** Whether the target has sent no output to any client since the attempt began. */
   isSilentSince({ heard }: Attempt): boolean {
     return heard === this.#heard;
   }
@@ -103,7 +103,7 @@ export class Health {
     this.#accounts.clear();
   }
 
-  /** The target asked not to be called for a while. */
+  /** Pauses the target at its own request, for at most `LONGEST_COOLDOWN_MS`. */
   pauseFor(ms: number, now: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_COOLDOWN_MS));
   }

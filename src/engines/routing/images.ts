@@ -2,7 +2,7 @@
 import type { ImageEngine, ImageInput } from '../types.ts';
 import type { Router } from './router.ts';
 
-/** @param other - used while the operator's file has no models for images */
+/** @param other - the engine to use while the operator's file has no models for images */
 export function routedImages(router: Router, other: ImageEngine): ImageEngine {
   const capable = ({ model, n }: Pick<ImageInput, 'model' | 'n'>) =>
     router.capable(model, ({ model: name, upstream }) =>

@@ -1,4 +1,4 @@
-/** Chooses among several upstreams: one request, one answer, whatever happens behind it. Contract section 15. */
+/** Chooses among several upstreams. The client sees one request and one reply. Contract section 15. */
 import { type ModelTask, modelTasks } from '../../../schemas/models.ts';
 import type { Slots } from '../../concurrency/slots.ts';
 import { ApiError } from '../../errors.ts';
@@ -19,28 +19,28 @@ export type RouterOptions = {
   limits?: UpstreamLimits;
   metrics: Metrics;
   tracer?: Tracer | undefined;
-  /** Those that this process shares with others, for `concurrency`. */
+  /** Slots that this process shares with others, for each upstream's `concurrency`. */
   slots?: Slots | undefined;
   /** The clock, in milliseconds. */
   now?: () => number;
-  /** Above 0 and below 1. */
+  /** Random numbers above 0 and below 1. */
   random?: () => number;
 };
 
-/** An upstream in the operators' view. */
+/** The state of an upstream, for operators. */
 export type UpstreamState = Pick<Upstream, 'open' | 'concurrency' | 'attempts' | 'failures'> & {
   name: string;
   kind: string;
   targets: { model: string; state: HealthState; ready_in_ms: number }[];
 };
 
-/** An attempt whose answer has begun. */
+/** An attempt whose reply has begun. */
 export type Opened<T> = { value: T; target: Target; attempt: Attempt };
 
 type Failed = {
   target: Target;
   attempt: Attempt;
-  /** When it began, and how far the request had come then. */
+  /** The time when it began, and the request's progress at that time. */
   before: { at: number } & Partial<Progress>;
 };
 
@@ -104,24 +104,24 @@ export class Router {
     );
   }
 
-  /** Replaces the configuration. Requests in progress end on the targets where they began. */
+  /** Replaces the configuration. In-flight requests end on the targets where they began. */
   reload(settings: RoutingSettings): void {
     this.#targets = this.#targetsOf(settings, this.#targets);
     this.#models = publicModels(settings);
     this.#fields = settings.upstreams.flatMap(({ fields }) => fields);
   }
 
-  /** Fields of chat completions that at least one upstream takes besides those that Parley knows. */
+  /** Additional fields of chat completions that at least one upstream accepts. */
   get fields(): readonly string[] {
     return this.#fields;
   }
 
-  /** Of all prices. */
+  /** The currency of all prices. */
   get currency(): string {
     return this.#targets.settings.currency;
   }
 
-  /** How each upstream fares in this process. */
+  /** The state of each upstream in this process. */
   health(): UpstreamState[] {
     const now = this.#now();
     return [...this.#targets.upstreams.values()].map(
@@ -144,12 +144,12 @@ export class Router {
 
   models = async (): Promise<Model[]> => [...this.#models];
 
-  /** Whether the file has models of a task. */
+  /** Whether the operator's file has models for a task. */
   serves(task: ModelTask): boolean {
     return this.#targets.settings.models.some((model) => model.task === task);
   }
 
-  /** The targets of a model that may support a request: `check` throws if one does not. Throws if none does. */
+  /** The targets of a model that may support a request. `check` throws if one does not; this throws if none does. */
   capable(model: string | undefined, check: (target: Target) => void): Target[] {
     let refusal: unknown;
     const all = (model === undefined ? undefined : this.#targets.models.get(model)?.targets) ?? [];
@@ -175,7 +175,7 @@ export class Router {
     return attemptSignal(signal, this.#targets.settings.deadlineMs);
   }
 
-  /** Tries targets until one has the whole answer. */
+  /** Tries targets until one returns a whole reply. */
   async whole<T>(
     { call, targets }: Omit<Routed, 'signal'>,
     outer: AbortSignal,
@@ -193,7 +193,7 @@ export class Router {
     }
   }
 
-  /** Tries targets until an answer begins. The caller ends the attempt. */
+  /** Tries targets until a reply begins. The caller ends the attempt. */
   async open<T>(
     { call, signal, targets }: Routed,
     begin: (target: Target) => Promise<T>,
@@ -227,7 +227,7 @@ export class Router {
     }
   }
 
-  /** Whether the request never left the queue of this process, so that the target never saw it. */
+  /** Whether the request never left this process's queue, so that the target never received it. */
   #isUnsent({ before }: Failed, { signal }: DerivedSignal): boolean {
     const progress = progressOf(signal);
     return progress?.isQueued === true && progress.sent === before.sent;
@@ -240,7 +240,7 @@ export class Router {
     { signal }: DerivedSignal,
     isUnsent: boolean,
   ): boolean {
-    // Either the client left, or the deadline for all attempts passed.
+    // Either the client disconnected, or the deadline for all attempts passed.
     const isOver = signal.aborted;
     const isLate = isOver && signal.reason instanceof ApiError;
     const { isOfTarget, isWorthAnother, pauseMs } = failureOf(isOver ? signal.reason : error);
@@ -261,7 +261,7 @@ export class Router {
     return isWorthAnother && !isOver;
   }
 
-  /** Ends an attempt whose answer had begun, or that failed. */
+  /** Ends an attempt that failed or whose reply had begun. */
   end(target: Target, attempt: Attempt, how: AttemptEnd): void {
     target.upstream.open -= 1;
     target.upstream.attempts += 1;
@@ -270,7 +270,7 @@ export class Router {
     this.#metrics.upstreamAttempts.inc({ upstream: target.upstream.settings.name, outcome: how });
   }
 
-  /** Fields of chat completions that only other upstreams than this one take. */
+  /** Additional fields that only other upstreams accept. */
   foreignFields({ settings: { fields: taken } }: Upstream): string[] {
     return this.#fields.filter((field) => !taken.includes(field));
   }

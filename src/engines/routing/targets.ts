@@ -17,24 +17,24 @@ import { Health } from './health.ts';
 export type Upstream = {
   settings: UpstreamSettings;
   chat: ChatEngine;
-  /** Not of every kind. */
+  /** Undefined if the upstream's API does not support the task. */
   embeddings?: EmbeddingEngine;
   images?: ImageEngine;
   concurrency: number;
-  /** How long an upstream may send nothing before a client that disconnects counts as its failure. */
+  /** After this much silence from the upstream, a client that disconnects counts as the upstream's failure. */
   silentMs: number;
-  /** Requests in progress. */
+  /** In-flight requests. */
   open: number;
-  /** Attempts that ended, and those of them that failed. */
+  /** Attempts that ended, and how many of them failed. */
   attempts: number;
   failures: number;
-  /** By the upstream's name of a model, because a quota or a fault often concerns one model. */
+  /** Keyed by the upstream's name for a model, because a quota or a fault often affects only one model. */
   health: Map<string, Health>;
 };
 
 export type Target = {
   upstream: Upstream;
-  /** The upstream's name of the model. */
+  /** The upstream's name for the model. */
   model: string;
   weight: number;
   order: number;
@@ -47,18 +47,18 @@ export type RoutedModel = { settings: ModelSettings; targets: readonly Target[] 
 
 export type UpstreamLimits = Omit<UpstreamOptions, 'url' | 'apiKey' | 'headers' | 'onResponse'>;
 
-/** What all upstreams have in common. */
+/** Parts that all upstreams share. */
 export type UpstreamParts = {
   limits: UpstreamLimits;
   onResponse(upstream: string, status: number | undefined, seconds: number): void;
   tracer: Tracer | undefined;
-  /** Undefined: this process counts alone. */
+  /** Undefined if this process counts alone. */
   slots: Slots | undefined;
 };
 
 const CONCURRENCY = 1000;
 const FIRST_BYTE_MS = 120_000;
-/** Clients often wait less than the operator. */
+/** `silentMs` as a share of the first-byte timeout. Clients often give up before that timeout. */
 const SILENT_SHARE = 1 / 4;
 
 const connectionsOf = ({ concurrency }: UpstreamSettings, { limits }: UpstreamParts) =>
@@ -132,7 +132,7 @@ export class Targets {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly models: ReadonlyMap<string, RoutedModel>;
 
-  /** @param before - targets whose unchanged upstreams are kept, with their connections and health */
+  /** @param before - the previous targets; upstreams with unchanged settings keep their connections and health */
   constructor(settings: RoutingSettings, parts: UpstreamParts, before?: Targets) {
     this.settings = settings;
     this.upstreams = new Map(

@@ -1,4 +1,4 @@
-/** Normalizes an upstream's completions to what OpenAI's clients expect. Contract sections 7 and 8. */
+/** Normalizes an upstream's completions to the form that OpenAI's clients expect. Contract sections 7 and 8. */
 import { newId } from '../../domain/ids.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
@@ -9,14 +9,14 @@ import { bytesOf, charactersOf, countedUsage, estimatedUsage } from './usage.ts'
 const MAX_ID_LENGTH = 200;
 const MAX_FINISH_LENGTH = 60;
 
-/** Identifies an answer if the upstream does not. */
+/** The ID and time of a completion, for upstreams that send none. */
 export const newHead = () => ({
   id: `chatcmpl-${newId().replaceAll('-', '')}`,
   created: Math.floor(Date.now() / 1000),
 });
 export type AnswerHead = ReturnType<typeof newHead>;
 
-/** Normalizes what completions and chunks have in common. `model` is the public name. */
+/** Normalizes the members that completions and chunks share. `model` is the public name. */
 export function settleHead(answer: JsonObject, object: string, model: string, head: AnswerHead): void {
   if (textWithin(answer.id, MAX_ID_LENGTH) === undefined) answer.id = head.id;
   if (!Number.isSafeInteger(answer.created)) answer.created = wholeNumber(answer.created) ?? head.created;
@@ -41,7 +41,7 @@ const bytesIn = (choices: readonly unknown[]): number =>
   choices.reduce<number>((sum, choice) => sum + bytesOf((choice as { message: JsonObject }).message), 0);
 
 /**
- * Normalizes an upstream's answer in place.
+ * Normalizes an upstream's completion in place.
  *
  * @throws ApiError `upstreamError`; `invalidRequest` (`TooFew`) if the model returns fewer choices than requested
  */
@@ -60,7 +60,7 @@ export function completionOf(answer: JsonObject, input: CompletionInput, broken:
     characters += charactersOf(choice.message);
   }
   settleHead(answer, 'chat.completion', input.model, newHead());
-  // Deliver nothing that was not charged.
+  // Do not return choices that were not charged.
   answer.choices = choices.slice(0, wanted);
   answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters, bytesIn(choices));
   return answer as CompletionResult;

@@ -1,4 +1,4 @@
-/** Reads whole answers within a limit per answer and one for all concurrent answers of an upstream. */
+/** Reads complete responses within two limits: per response, and for all concurrent responses of an upstream. */
 import { setImmediate as otherRequests } from 'node:timers/promises';
 import { Blocks } from '../../bodies/blocks.ts';
 import { ApiError } from '../../errors.ts';
@@ -6,7 +6,7 @@ import { UpstreamProblem } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 
 const MIB = 1024 * 1024;
-/** Total size of all whole answers being read from one upstream. */
+/** Total size of all complete responses that Parley is reading from one upstream. */
 const MEMORY_BYTES = 256 * MIB;
 const LARGE_BYTES = 4 * MIB;
 /** How much of an error body is read to classify it. */
@@ -22,9 +22,9 @@ export class Bodies {
   }
 
   /**
-   * Returns undefined for a body over `bytes`. Throws ApiError `overloaded` if all answers together are too large.
+   * Returns undefined for a body over `bytes`. Throws ApiError `overloaded` if all bodies together are too large.
    *
-   * @param announced - `Content-Length`, if it is known
+   * @param announced - `Content-Length`, if known
    */
   async textWithin(exchange: Exchange, bytes: number, announced?: string): Promise<string | undefined> {
     const blocks = new Blocks(Number(announced) || undefined);
@@ -41,7 +41,7 @@ export class Bodies {
         if (this.#held > this.#most) throw this.#tooMuch(exchange);
       }
       const body = blocks.toBuffer();
-      // Joining tens of MiB and decoding them take a long turn of the event loop each.
+      // Joining tens of MiB and decoding them each block the event loop for a while.
       if (held > LARGE_BYTES) await otherRequests();
       return body.toString('utf8');
     } finally {
@@ -49,7 +49,7 @@ export class Bodies {
     }
   }
 
-  /** Reads an error body. If it is too large, too slow, or cut off, it is empty, and only the status counts. */
+  /** Reads an error body. Returns an empty string if the body is too large, too slow, or cut off. */
   async refusal(exchange: Exchange, announced?: string): Promise<string> {
     const slow = new Error('The error response is too slow.');
     const timer = setTimeout(() => exchange.abort(slow), REFUSAL_MS);

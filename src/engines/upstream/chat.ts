@@ -1,4 +1,4 @@
-/** Chat with a server of any of the known APIs. Contract sections 7, 8, and 15. */
+/** Chat through a server with any of the supported APIs. Contract sections 7, 8, and 15. */
 import { writeInTurns } from '../../bodies/write-in-turns.ts';
 import { continueTrace } from '../../telemetry/tracing.ts';
 import { abortable } from '../abortable.ts';
@@ -18,17 +18,18 @@ import { createTransport, type Request, type UpstreamOptions } from './transport
 export type UpstreamChatOptions = UpstreamOptions & {
   /** `CHAT_MODEL`, parsed by `parseModelMap`. */
   models: ModelMap;
-  /** Defaults to chat completions. */
+  /** Defaults to the chat completions dialect. */
   dialect?: Dialect;
 };
 
-/** Longest part of a stream without output, in characters. */
+/** Most characters that a stream may send without output. */
 const MAX_IDLE_LENGTH = 32 * 1024 * 1024;
-/** Added per event without output, because parsing it costs time. */
+/** Added for each event without output, because parsing an event takes time. */
 const EVENT_LENGTH = 100;
-/** A count that comes later is of no use to the client. */
+/** A later count is of no use to the client. */
 const COUNT_MS = 5000;
 
+/** Creates the engine without contacting the upstream. */
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const { dialect = completionsDialect } = options;
   const { keyHeaders } = dialect;
@@ -54,7 +55,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     send: (request: Request) => Promise<T>,
   ): Promise<T> {
     const body = dialect.body(asked);
-    // A body that reaches the upstream as it came was written before.
+    // A body that passes through unchanged has been serialized before.
     if (dialect !== completionsDialect)
       for (const value of Object.values(body))
         if (typeof value === 'object' && value !== null) await writeInTurns(value);

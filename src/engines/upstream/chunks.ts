@@ -1,4 +1,4 @@
-/** Normalizes the chunks of a streamed completion, as `answers.ts` does for whole ones. Contract section 7. */
+/** Normalizes the chunks of a streamed completion, as `answers.ts` does for complete ones. Contract section 7. */
 import type { CompletionChunk, CompletionInput } from '../types.ts';
 import { newHead, settleChoice, settleHead } from './answers.ts';
 import { isObject, type JsonObject, plainText } from './json.ts';
@@ -32,7 +32,7 @@ export class ChunkReader {
   }
 
   /**
-   * Normalizes a chunk in place. Drops choices beyond those charged, and keeps usage for the last chunk. As with
+   * Normalizes a chunk in place. Drops choices that were not charged, and holds the usage for the last chunk. As with
    * OpenAI, other chunks have `usage: null` if the client requested usage.
    *
    * @returns undefined if the chunk had only usage or dropped choices
@@ -60,7 +60,8 @@ export class ChunkReader {
   }
 
   /**
-   * Makes the last chunk, with the usage and no choices. `isDone` says whether the upstream sent the event that ends a stream.
+   * Creates the last chunk, with the usage and no choices. `isDone` says whether the upstream sent the event that ends
+   * a stream.
    *
    * @throws ApiError `upstreamError` if the stream was cut off or empty; `invalidRequest` (`TooFew`) for too few
    *   choices
@@ -93,7 +94,7 @@ export class ChunkReader {
     if (state === undefined) {
       state = { isFinished: false, toolCalls: 0 };
       this.#choices[index] = state;
-      // Clients assemble a choice from its first delta, which must have the role.
+      // Clients take the role from the first delta of a choice.
       delta.role = 'assistant';
     } else if ('role' in delta && delta.role !== 'assistant') {
       delete delta.role;
@@ -109,7 +110,7 @@ export class ChunkReader {
   }
 }
 
-/** Clients assemble calls by `index`, which servers omit if they send each call whole. */
+/** Numbers tool calls, because clients assemble calls by `index`. Servers that send calls whole omit it. */
 function numberToolCalls(calls: unknown[], state: ChoiceState): void {
   for (const call of calls) {
     if (!isObject(call)) continue;

@@ -1,20 +1,20 @@
-/** What some servers reject, and how a request does without it. Contract sections 8 and 15. */
+/** Adapts requests for servers that reject certain fields or values. Contract sections 8 and 15. */
 import type { CompletionInput } from '../types.ts';
 import type { JsonObject } from './json.ts';
 
 export type Concession = {
-  /** Whether an error of the upstream asks for it. */
+  /** Whether an upstream's error calls for this concession. */
   isFor(error: unknown): boolean;
   /**
-   * The body without what the server rejected.
+   * Returns the body without the rejected part.
    *
-   * @param input - what the client sent
-   * @returns undefined if there is nothing to leave out
+   * @param input - the client's request
+   * @returns undefined if there is nothing to change
    */
   apply(body: JsonObject, input: CompletionInput): JsonObject | undefined;
 };
 
-/** Remembers the concessions that each of an upstream's models needs. */
+/** Remembers which concessions each model of an upstream needs. */
 export class Concessions {
   readonly #known: readonly Concession[];
   readonly #byModel = new Map<string, ReadonlySet<Concession>>();
@@ -24,8 +24,8 @@ export class Concessions {
   }
 
   /**
-   * Sends a body, and again for each concession that the upstream asks for. It only validated the body until then, so
-   * further requests do not repeat any work.
+   * Sends a body. Retries it with one more concession each time that an error calls for one. A rejected request did no
+   * work at the upstream, so a retry repeats nothing.
    */
   async send<T>(
     model: string,
@@ -40,7 +40,7 @@ export class Concessions {
     for (;;)
       try {
         const answer = await send(sent);
-        // Only success proves that a concession was needed: an error may quote the client's text.
+        // Only success proves that the model needs a concession: an error may quote the client's text.
         if (made.size > (needed?.size ?? 0)) this.#byModel.set(model, made);
         return answer;
       } catch (error) {

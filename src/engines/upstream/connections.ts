@@ -1,4 +1,4 @@
-/** Limits concurrent requests to an upstream, so that a slow one cannot exhaust sockets or memory. */
+/** Limits concurrent requests to an upstream, so that a slow upstream cannot exhaust sockets or memory. */
 
 import { Semaphore } from '../../concurrency/semaphore.ts';
 import type { Slots } from '../../concurrency/slots.ts';
@@ -18,14 +18,14 @@ export class Connections {
   readonly #slots: Semaphore;
   readonly #shared: SharedConnections | undefined;
 
-  /** @param most - concurrent requests; as many again may wait */
+  /** @param most - the limit on concurrent requests, and also on waiting requests */
   constructor(most: number, shared?: SharedConnections) {
     this.#most = most;
     this.#slots = new Semaphore(most, most);
     this.#shared = shared;
   }
 
-  /** Takes a connection and returns its release, to call once. Throws ApiError `overloaded`, or the signal's reason. */
+  /** Acquires a connection. Call the returned release once. Throws ApiError `overloaded` or the signal's reason. */
   async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#shared === undefined) {

@@ -1,5 +1,5 @@
 /**
- * Reads an embeddings response in slices. Its vectors are most of it, up to millions of numbers, and parsing them at once
+ * Parses an embeddings response in slices. Its vectors hold up to millions of numbers, and parsing all of them at once
  * would block the event loop. Contract section 6.
  */
 import { loopShare } from '../../concurrency/loop-share.ts';
@@ -7,16 +7,16 @@ import { fromBase64, isFinite32, toBase64 } from '../vectors.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
 import type { Broken } from './transport.ts';
 
-/** A quote within a string is escaped, so this finds only names of members. */
+/** Quotes within a string are escaped, so this matches only member names. */
 const MEMBER = /(?<!\\)"embedding"\s*:\s*(?=["[])/g;
-/** Of a vector, as text: more components than any model has, with all their digits and spaces. */
+/** Limits the text of a vector. No model has that many components, even with all their digits and spaces. */
 const MAX_VECTOR_LENGTH = 1024 * 1024;
-/** Parsing, checking, and converting, in microseconds. */
+/** Time to parse, check, and convert one character, in microseconds. */
 const CHARACTER_MICROSECONDS = 0.02;
 
 export type Format = 'float' | 'base64';
 
-/** Takes the vectors out of a response. A vector's position replaces it, so that the rest is small. */
+/** Extracts the vectors from a response. Its position replaces each vector, so that the rest is small. */
 export class EmbeddingAnswer {
   readonly #broken: Broken;
   readonly #vectors: string[] = [];
@@ -25,7 +25,7 @@ export class EmbeddingAnswer {
     this.#broken = broken;
   }
 
-  /** Returns the rest. Undefined if it is not JSON. */
+  /** Extracts the vectors and returns the parsed rest. Undefined if it is not JSON. */
   parse = async (text: string): Promise<unknown> => {
     const rest: string[] = [];
     const pattern = new RegExp(MEMBER);
@@ -61,7 +61,7 @@ export class EmbeddingAnswer {
     let length: number | undefined;
     for (const [position, row] of rows.entries()) {
       const { embedding, index = position } = isObject(row) ? row : {};
-      // Every vector was taken out in the order of the rows.
+      // The vectors were extracted in the order of the rows.
       if (embedding !== position || !isIndex(index, wanted) || vectors[index] !== undefined)
         throw this.#broken('The indices of the vectors are not those of the inputs.');
       const text = this.#vectors[position] ?? '';

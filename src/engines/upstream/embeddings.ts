@@ -1,4 +1,4 @@
-/** Embeddings from any server with OpenAI's `POST /embeddings`. Contract section 14. */
+/** Embeddings from any server that supports OpenAI's `POST /embeddings`. Contract section 14. */
 import { estimatedInput, inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../types.ts';
 import { EmbeddingAnswer } from './embedding-answer.ts';
@@ -8,17 +8,17 @@ import type { NamedModel } from './model-map.ts';
 import { createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamEmbeddingsOptions = UpstreamOptions & {
-  /** `EMBEDDINGS_MODEL`, default first. Empty: the client's model or the upstream's default. */
+  /** `EMBEDDINGS_MODEL`, default first. If empty, the client's model or the upstream's default applies. */
   models?: readonly NamedModel[];
 };
 
 const PATH = '/embeddings';
-/** 2,048 vectors of 1,536 numbers with all their digits. */
+/** Enough for 2,048 vectors of 1,536 numbers with all their digits. */
 const ANSWER_BYTES = 64 * MIB;
 const MAX_MODEL_LENGTH = 200;
 const UNNAMED = 'default';
 
-/** The upstream's count, or else an estimate. */
+/** The upstream's token count, or else an estimate. */
 function promptTokens(answer: JsonObject, input: EmbeddingInput['input']) {
   const { prompt_tokens: prompt, total_tokens: total } = isObject(answer.usage) ? answer.usage : {};
   const counted = wholeNumber(prompt) || wholeNumber(total);
@@ -29,10 +29,10 @@ function promptTokens(answer: JsonObject, input: EmbeddingInput['input']) {
 export function createUpstreamEmbeddings(options: UpstreamEmbeddingsOptions): EmbeddingEngine {
   const { models = [] } = options;
   const transport = options.transport ?? createTransport(options);
-  /** Models that rejected `encoding_format`. All vectors are converted anyway. */
+  /** Models that rejected `encoding_format`. Parley converts vectors to the requested format in any case. */
   const refusesFormat = new Set<string>();
 
-  /** Undefined if nobody names a model. */
+  /** The model to use. Undefined if neither the operator nor the client names one. */
   function modelOf(named: string | undefined): NamedModel | undefined {
     if (models.length === 0) return named === undefined ? undefined : { id: named, upstream: named };
     const model = named === undefined ? models[0] : models.find(({ id }) => id === named);
@@ -52,7 +52,7 @@ export function createUpstreamEmbeddings(options: UpstreamEmbeddingsOptions): Em
     try {
       return await send(body);
     } catch (error) {
-      // The upstream only validated the body, so a second request does not repeat any work.
+      // A rejected request did no work at the upstream, so a retry repeats nothing.
       if (!refusesField(error, 'encoding_format')) throw error;
       const answered = await send(plain);
       refusesFormat.add(model);

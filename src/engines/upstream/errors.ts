@@ -1,4 +1,4 @@
-/** Maps an upstream's errors to our codes and messages. The log never gets its key. Contract sections 6 and 8. */
+/** Maps an upstream's errors to Parley's codes and messages. The log never gets its key. Contract sections 6 and 8. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { parsedUrl } from '../../domain/parsed-url.ts';
 import { ApiError } from '../../errors.ts';
@@ -14,14 +14,14 @@ import {
 } from './problems.ts';
 import { describeAnswer, withoutEcho } from './quoting.ts';
 
-/** Longest wait that clients are asked for, whatever the upstream says. */
+/** Longest `Retry-After` that Parley sends to clients for an upstream. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 const LOGGED_LENGTH = 500;
 
-/** What happened at the upstream, for the log. The `cause` of every error made here. */
+/** A failure at the upstream, described for the log. It is the `cause` of the errors made in this file. */
 export class UpstreamProblem extends Error {
   readonly status: number | undefined;
-  /** The request field that the upstream rejected, if it says so. */
+  /** The request field that the upstream rejected, if known. */
   readonly field: string | undefined;
   /** `Retry-After` in seconds, if the upstream sent one. */
   readonly retryAfterSeconds: number | undefined;
@@ -35,9 +35,9 @@ export class UpstreamProblem extends Error {
   }
 }
 
-/** Removes the upstream's key, including forms masked with asterisks, and clips the rest. */
+/** Removes the upstream's key, including forms masked with asterisks, and truncates the text. */
 function forLog(said: string, apiKey: string | undefined): string {
-  // Clip first to bound the work, and last so that no partial key remains.
+  // Truncate first to bound the work, and last so that no partial key remains.
   const text = said.slice(0, LOGGED_LENGTH * 8);
   const inJson = JSON.stringify(apiKey ?? '').slice(1, -1);
   const withoutKey = apiKey ? text.replaceAll(apiKey, '[key]').replaceAll(inJson, '[key]') : text;
@@ -49,7 +49,7 @@ function retryAfterOf({ 'retry-after': value = '' }: IncomingHttpHeaders): numbe
   return /^\s*\d{1,9}(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
-/** What Anthropic answers when it is overloaded. */
+/** Anthropic's status for an overload. */
 const OVERLOADED = 529;
 
 /** Seconds from 1 to 60. */
@@ -63,7 +63,7 @@ function invalidRequest(
   cause: UpstreamProblem,
 ): ApiError {
   const reason = reasonOf(problem, status);
-  // Repeat a field's name only if the client sent it.
+  // Include a field's name only if the client sent that field.
   const param = sent.find((field) => field === problem.param?.split(/[.[]/, 1)[0]);
   return new ApiError('invalidRequest', {
     message: sentences(problem, reason, param),
@@ -78,11 +78,11 @@ export type Refusal = {
   headers: IncomingHttpHeaders;
   text: string;
   sent: readonly string[];
-  /** The request's text, which must not be logged. */
+  /** The request's text. Do not log it. */
   asked: string;
 };
 
-/** The error for any status other than 2xx. The log never gets `apiKey`. */
+/** The error for any status other than 2xx. Removes `apiKey` from the log. */
 export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiError {
   const { asked, headers, sent, status, text } = refusal;
   const problem = readProblem(text);
@@ -107,7 +107,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   return new ApiError('upstreamError', { cause });
 }
 
-/** The error if the upstream does not know a model, although we listed it or the operator named it. */
+/** The error if the upstream rejects a model that Parley lists or that the operator configured. */
 export const modelUnavailable = (cause?: unknown): ApiError =>
   new ApiError('notFound', {
     message: 'This model is currently unavailable. Choose another model from `GET /api/v1/models`.',
@@ -116,10 +116,10 @@ export const modelUnavailable = (cause?: unknown): ApiError =>
   });
 
 const EFFORT = 'reasoning_effort';
-/** The field in the Responses API, which has others beside it. */
+/** The field's names, including those in the Responses API. */
 const efforts: ReadonlySet<unknown> = new Set([EFFORT, 'reasoning', 'reasoning.effort']);
 
-/** Servers without `param` name the field in their message, or say what the model cannot do. */
+/** The rejected field. Servers that omit `param` name the field in their message or describe what the model lacks. */
 function fieldOf({ message = '', param }: Problem, sent: readonly string[]): string | undefined {
   if (param !== undefined && !param.startsWith('reasoning')) return param;
   const named = param ?? sent.find((field) => field.includes('_') && message.includes(field));
@@ -128,8 +128,8 @@ function fieldOf({ message = '', param }: Problem, sent: readonly string[]): str
 }
 
 /**
- * The error for an invalid 2xx answer. The log only describes `text`, which may be meant for a client. `isProvokable`
- * says whether a client can cause it on purpose.
+ * The error for an invalid 2xx response. The log only describes `text`, which may be meant for a client. `isProvokable`
+ * says whether a client can cause the error on purpose.
  */
 export const brokenAnswer = (why: string, text?: string, isProvokable = false): ApiError =>
   new ApiError('upstreamError', {
@@ -144,7 +144,7 @@ const timeouts: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
 ]);
 
-/** An address that refuses on both IPv4 and IPv6 is an AggregateError with an empty message. */
+/** Describes an error. If connections fail over both IPv4 and IPv6, the AggregateError has an empty message. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const parts = error instanceof AggregateError ? error.errors.map(describe) : [error.message];
@@ -157,7 +157,7 @@ export function connectionError(error: unknown, apiKey: string | undefined): Api
   if (error instanceof ApiError) return error;
   const isTimeout = error instanceof SilenceError || timeouts.has((error as { code?: unknown } | null)?.code);
   return new ApiError(isTimeout ? 'upstreamTimeout' : 'upstreamError', {
-    // The upstream has the request by then, and the client controls how long it takes.
+    // The upstream has received the request, and the client controls how long the model takes.
     isProvokable: error instanceof SilenceError,
     cause: new UpstreamProblem(forLog(describe(error), apiKey)),
   });
@@ -175,16 +175,16 @@ function refusedField(error: unknown): string | undefined {
 export const refusesField = (error: unknown, field: string): boolean =>
   refusedField(error)?.split(/[.[]/, 1)[0] === field;
 
-/** Efforts that few servers know. */
+/** Efforts that few servers support. */
 export const aboveHigh: ReadonlySet<unknown> = new Set(['xhigh', 'max']);
 
-/** Whether the upstream rejected the effort, or says that the model cannot reason. */
+/** Whether the upstream rejected the reasoning effort, or reports that the model cannot reason. */
 export const refusesEffort = (error: unknown): boolean => efforts.has(refusedField(error));
 
-/** Whether the upstream rejected a system message after the beginning, or turns that do not alternate. */
+/** Whether the upstream rejected a later system message, or turns that do not alternate. */
 export function refusesLaterSystem(error: unknown): boolean {
   const cause = error instanceof ApiError ? error.options.cause : undefined;
-  // llama.cpp answers 500 if the model's template fails.
+  // llama.cpp returns 500 if the model's template fails.
   const isRefusal = cause instanceof UpstreamProblem && (cause.status === 500 || isInvalid(cause.status));
   return isRefusal && saysLaterSystem(cause.message);
 }

@@ -2,16 +2,16 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { loopShare } from '../../concurrency/loop-share.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Longest event, in characters: room for a whole image or a long tool call. */
+/** Longest event, in characters. Allows for a complete image or a long tool call. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
-/** Longest part of a stream without an event, in characters. Keep-alive comments need far less. */
+/** Most characters that a stream may send without an event. Keep-alive comments need far fewer. */
 const MAX_SILENT_LENGTH = 4 * 1024 * 1024;
 
-/** What parsing an event and passing it on costs: by event, and by length. */
+/** Cost of parsing and forwarding an event: a fixed part, and a part by length. */
 const EVENT_MICROSECONDS = 25;
 const CHARACTERS_PER_MICROSECOND = 100;
 
-/** Normalizes line ends: on a stream of lone CRs, the parser takes quadratic time. */
+/** Normalizes line endings, because the parser needs quadratic time for a stream of lone CRs. */
 class LineEnds {
   #endsWithReturn = false;
 
@@ -49,7 +49,7 @@ export async function* readEvents(exchange: Exchange): AsyncGenerator<EventSourc
       const text = decoder.decode(piece, { stream: true });
       silent += text.length;
       parser.feed(lineEnds.feed(text));
-      // Never feed a parser that gave up.
+      // Do not feed a parser that has failed.
       if (fault !== undefined) throw fault;
     }
     if (events.length > 0) {

@@ -6,18 +6,18 @@ import { type Progress, progressOf } from '../progress.ts';
 export type ExchangeTimeouts = {
   /** From sending the request to the first byte of the body. */
   firstByteMs: number;
-  /** Between bytes of the body, while we are reading. */
+  /** Between bytes of the body, while Parley is reading. */
   idleMs: number;
 };
 
 export type AnswerHead = { status: number; headers: IncomingHttpHeaders };
 
 /**
- * Buffered for a slow reader. Beyond it, the socket is not read. Each pause makes undici copy what its socket has read,
- * up to 64 KiB.
+ * Bytes to buffer for a slow reader. Beyond this size, Parley stops reading the socket. Each pause makes undici copy
+ * the data that its socket has read, up to 64 KiB.
  */
 const HIGH_WATER_BYTES = 48 * 1024;
-/** How long an unread rest may take to end, so that its connection can be reused. */
+/** How long an unread rest may take to arrive before Parley closes the connection instead of reusing it. */
 const RELEASE_MS = 1000;
 
 export class SilenceError extends Error {
@@ -30,11 +30,11 @@ export class SilenceError extends Error {
 type Waiting = { resolve: (pieces: Buffer[] | null) => void; reject: (error: unknown) => void };
 
 /**
- * undici's handler for one request. Its timer replaces undici's two, which are accurate only to half a second. The time
- * to the first byte must cover servers that send headers and then read a long prompt.
+ * undici's handler for one request. Its timer replaces undici's two timers, which are accurate only to half a second.
+ * The timeout to the first byte also covers servers that send headers before they read a long prompt.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Whether bytes may have reached the upstream. If so, the request must not be sent again. */
+  /** Whether bytes may have reached the upstream. If so, do not send the request again. */
   isSent = false;
   /** Settles once. Await it before reading the body. */
   readonly head: Promise<AnswerHead>;
@@ -55,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isDiscarding = false;
   #outcome: { error?: unknown } | undefined;
 
-  /** @param onSettled - called once, when the upstream has finished */
+  /** @param onSettled - called once, when the exchange has ended for any reason */
   constructor(timeouts: ExchangeTimeouts, signal: AbortSignal, onSettled: () => void = () => {}) {
     this.#timeouts = timeouts;
     this.#signal = signal;
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Returns all available pieces of the body, or the next one; null at the end. One pending call at a time. */
+  /** Returns all buffered pieces of the body, or waits for the next; null at the end. Do not call it concurrently. */
   read(): Promise<Buffer[] | null> {
     if (this.#pieces.length === 0) this.#resume();
     if (this.#pieces.length > 0) {
@@ -93,7 +93,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(reason as Error);
   }
 
-  /** Stops reading. A connection whose answer is about to end is kept. */
+  /** Stops reading. Keeps the connection if the response is about to end. */
   release(): void {
     if (this.#outcome !== undefined) return;
     this.#isDiscarding = true;
@@ -105,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#outcome !== undefined) {
-      // undici writes nothing if aborted here.
+      // undici sends nothing if aborted here.
       controller.abort(new Error('Canceled while connecting.'));
       return;
     }
@@ -168,7 +168,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       const heard = this.#heard;
-      // Timers run before sockets: if this process was late, bytes may be waiting to be read.
+      // Timers run before sockets. If the event loop was blocked, received bytes may still be unread.
       setImmediate(() => {
         if (heard === this.#heard) this.#expire(new SilenceError(what, ms));
       });
@@ -176,7 +176,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #expire(error: SilenceError): void {
-    // The reader is slow. Its next call restarts the timer.
+    // The reader is slow. Its next `read` restarts the timer.
     if (this.#outcome !== undefined || this.#controller?.paused === true) return;
     this.#settle({ error });
     this.#controller?.abort(error);

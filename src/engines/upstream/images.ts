@@ -1,11 +1,11 @@
-/** Images from any server with OpenAI's `POST /images/generations`. Contract sections 7 and 8. */
+/** Images from any server that supports OpenAI's `POST /images/generations`. Contract sections 7 and 8. */
 import { refusesField } from './errors.ts';
 import { isObject, type JsonObject, textWithin } from './json.ts';
 import { KnownLimits, TooFew } from './known-limits.ts';
 import { type Broken, createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamImagesOptions = UpstreamOptions & {
-  /** `IMAGES_MODEL`. Without it, the client's model or the upstream's default. */
+  /** `IMAGES_MODEL`. If undefined, the client's model or the upstream's default applies. */
   model?: string | undefined;
 };
 
@@ -33,16 +33,16 @@ export type UpstreamImages = {
 
 const PATH = '/images/generations';
 const MAX_PROMPT_LENGTH = 100_000;
-/** Four images of 12 MiB, as base64. */
+/** Enough for four images of 12 MiB in Base64. */
 const ANSWER_BYTES = 64 * MIB;
 
-/** These always return base64 and reject the field that requests it. */
+/** Models that always return Base64 and reject the field that requests it. */
 const alwaysBase64 = /\bgpt-image|\bchatgpt-image/i;
 
 function imageOf(row: unknown, broken: Broken): GeneratedImage {
   if (!isObject(row)) throw broken('An image in the response is not an object.');
   const base64 = row.b64_json;
-  // Never follow a URL: it could point into our own network.
+  // Never follow a URL: it could point into the internal network.
   if (typeof base64 !== 'string' || base64 === '')
     throw broken(
       `The upstream returned ${row.url === undefined ? 'no image' : 'a URL instead of an image'}.`,
@@ -51,9 +51,10 @@ function imageOf(row: unknown, broken: Broken): GeneratedImage {
   return { b64_json: base64, ...(revised !== undefined && { revised_prompt: revised }) };
 }
 
+/** Creates the engine without contacting the upstream. */
 export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamImages {
   const transport = options.transport ?? createTransport(options);
-  /** Models that rejected a request for base64, by requested name. */
+  /** Models that rejected `response_format`, by requested name. */
   const refusesFormat = new Set<string>();
   const limits = new KnownLimits('images');
   const modelOf = ({ model }: Pick<ImageInput, 'model'>) => options.model ?? model;
@@ -65,7 +66,7 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
     try {
       return await transport.json({ ...request, body: { ...body, response_format: 'b64_json' } });
     } catch (error) {
-      // The upstream only validated the body, so a second request does not repeat any work.
+      // A rejected request did no work at the upstream, so a retry repeats nothing.
       if (!refusesField(error, 'response_format')) throw error;
       const answer = await transport.json({ ...request, body });
       refusesFormat.add(model);
@@ -77,7 +78,7 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
     kind: 'upstream',
     check: (input) => limits.check(modelOf(input) ?? '', input.n ?? 1),
     async generate(input, signal) {
-      // The route decides how the client gets the image.
+      // The route decides how the client receives the image.
       const { model: _named, response_format: _format, ...fields } = input;
       const model = modelOf(input);
       const answer = await ask({ ...fields, ...(model !== undefined && { model }) }, signal);

@@ -1,21 +1,21 @@
-/** Reads untrusted JSON. */
+/** Parses untrusted JSON. */
 
 export type JsonObject = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A string, or an empty one for any other value. */
+/** Returns a string unchanged, and an empty string for any other value. */
 export const stringIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Without members that are undefined or null. */
+/** Removes members that are undefined or null. */
 export const present = (fields: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 
-/** Deeper JSON may parse but overflow the stack of code that walks it. */
+/** Deeper JSON may parse, but overflow the stack of code that walks it. */
 const MAX_NESTING = 100;
 
-/** Maximum `{ } [ ] :` and commas outside strings: parsing blocks the event loop while it builds values. */
+/** Limits on structural characters outside strings, because parsing many values blocks the event loop. */
 const MAX_STRUCTURE = 1_000_000;
 const MAX_COMMAS = 2_000_000;
 
@@ -54,7 +54,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns undefined for text that is invalid or nested too deep, and `TOO_MANY_VALUES` if it has too many values. */
+/** Returns undefined if the text is invalid or nested too deep, and `TOO_MANY_VALUES` if it has too many values. */
 export function parseJson(text: string): unknown {
   const excess = excessOf(text);
   if (excess !== undefined) return excess === 'values' ? TOO_MANY_VALUES : undefined;
@@ -65,15 +65,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns a nonnegative number as a safe integer. Some servers send times and tokens with fractions. */
+/** Returns a nonnegative number as a safe integer. Some servers send times and token counts with fractions. */
 export const wholeNumber = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : undefined;
 
-/** Returns a text that is neither empty nor too long for our schemas. */
+/** Returns a text that is neither empty nor longer than `length`. Undefined otherwise. */
 export const textWithin = (value: unknown, length: number): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= length ? value : undefined;
 
-/** The text of a message's content. Some models send parts; parts of other types, such as thoughts, are left out. */
+/** The text of a message's content. Some models send parts. Skips parts of other types, such as reasoning. */
 export function plainText(content: unknown): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return null;

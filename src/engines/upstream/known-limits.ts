@@ -1,12 +1,12 @@
-/** Refuses requests for more answers than a model recently returned, before they are charged. Contract section 7. */
+/** Rejects requests for more results than a model recently returned, before they are charged. Contract section 7. */
 import { ApiError } from '../../errors.ts';
 
 /** How long a model's limit is remembered. */
 const REMEMBERED_MS = 10 * 60_000;
-/** Clients can name any image model unless the operator sets one. */
+/** Limits memory: clients can name any image model unless the operator sets one. */
 const MOST_MODELS = 1000;
 
-/** An answer with some, but not all, of `n` results. */
+/** The error for a response with fewer than `n` results. */
 export class TooFew extends ApiError {
   readonly got: number;
 
@@ -32,7 +32,7 @@ export class KnownLimits {
     this.#now = now;
   }
 
-  /** Remembers an error that shows how many results a model returns. */
+  /** Records an error that shows how many results a model returns. */
   note(model: string, error: unknown): void {
     if (!(error instanceof TooFew) || error.got === 0) return;
     this.#most.delete(model);

@@ -1,21 +1,21 @@
-/** `CHAT_MODEL`: the available models and their upstream names. Contract sections 8 and 13. */
+/** `CHAT_MODEL`: the available models and the upstream's names for them. Contract sections 8 and 13. */
 
-/** A model's public name, and its name at the upstream. */
+/** A model's public name, and the upstream's name for it. */
 export type NamedModel = { id: string; upstream: string };
 
 export type ModelMap =
-  /** All models that the upstream lists. */
+  /** All models that the upstream lists, in its order. */
   | { kind: 'listed' }
-  /** The same, with this one first. */
+  /** All models that the upstream lists, with this model first. */
   | { kind: 'preferred'; name: string }
-  /** Only these, with the default first. */
+  /** Only these models, default first. */
   | { kind: 'exact'; models: readonly NamedModel[] };
 
 const MAX_NAME_LENGTH = 200;
 
 const isName = (name: string) => name !== '' && name.length <= MAX_NAME_LENGTH && !/[\p{Cc}=]/u.test(name);
 
-/** Parses nothing, `name`, or `public=upstream, plain`. An error's message follows the variable's name. */
+/** Parses an empty value, `name`, or `public=upstream, plain`. An error's message follows the variable's name. */
 export function parseModelMap(value: string | undefined): ModelMap {
   const text = value?.trim() ?? '';
   if (text === '') return { kind: 'listed' };

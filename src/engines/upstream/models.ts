@@ -7,17 +7,17 @@ import type { ModelMap } from './model-map.ts';
 import { MIB, type Transport } from './transport.ts';
 
 const FRESH_MS = 60_000;
-/** Retry interval of a failed list: soon enough to notice a server start, without crowding one that hangs. */
+/** How soon a failed request for the list is retried: often enough to notice a server that starts. */
 const RETRY_MS = 5000;
 const FETCH_MS = 5000;
 const MAX_MODELS = 10_000;
 const MAX_LENGTH = 200;
-/** Some servers describe each of hundreds of models in kilobytes. */
+/** Some servers list hundreds of models, with kilobytes of description for each. */
 const ANSWER_BYTES = 8 * MIB;
 
 const named = (id: string): Model => ({ id, object: 'model', created: 0, owned_by: 'upstream' });
 
-/** The context window in vLLM, OpenRouter, and Groq. */
+/** Names of the context window in vLLM, OpenRouter, and Groq. */
 const windowFields = ['max_model_len', 'context_length', 'context_window'] as const;
 
 function contextOf(row: Record<string, unknown>): Pick<Model, 'contextTokens'> {
@@ -43,17 +43,17 @@ function readModels(answer: Record<string, unknown>): Model[] {
 
 export type ModelList = {
   /**
-   * The available models, the default first. A list is refreshed in the background after a minute, and kept while the
-   * upstream is unavailable.
+   * The available models, the default first. Refreshes the list in the background after a minute, and keeps the old
+   * list while the upstream is unavailable.
    *
    * @throws ApiError `upstreamError` or `upstreamTimeout` if there is no list and `CHAT_MODEL` names no model
    */
   models(): Promise<Model[]>;
-  /** The upstream's name of a model. */
+  /** The upstream's name for a model. */
   upstreamName(id: string): string;
 };
 
-/** `map` is `CHAT_MODEL`, `path` that of the list, and `now` the clock in milliseconds. */
+/** `map` is `CHAT_MODEL`, `path` the path of the list, and `now` the clock in milliseconds. */
 export function createModelList(
   transport: Pick<Transport, 'json'>,
   map: ModelMap,
@@ -116,7 +116,7 @@ export function createModelList(
     async models() {
       const isDue = now() >= dueAt;
       const fetching = isDue || underWay !== undefined ? refresh() : undefined;
-      // With a configured model, only the first call waits: an upstream whose list hangs may still answer chats.
+      // With a configured model, only the first call waits: an upstream whose list hangs may still serve chat.
       if (listed === undefined && (map.kind === 'listed' || error === undefined)) await fetching;
       if (map.kind === 'listed') {
         if (listed === undefined) throw noList();

@@ -1,4 +1,4 @@
-/** Maps an upstream's error bodies, which differ by server, to our `reason`s and messages. Contract section 6. */
+/** Maps upstreams' error bodies, which differ by server, to Parley's reasons and messages. Contract section 6. */
 import { isObject, parseJson } from './json.ts';
 
 export type Problem = { code?: string; type?: string; param?: string; message?: string };
@@ -13,7 +13,7 @@ const NOT_ALLOWED = 'The model rejected this content.';
 const BAD_FIELD = 'The model does not support this parameter.';
 const BAD_VALUE = 'The model does not support the value of a parameter.';
 
-/** The reasons passed on to clients, with our messages. Everything else is only logged. */
+/** The reasons that clients receive, with Parley's messages. Any other reason appears only in the log. */
 const reasons: Readonly<Record<string, string>> = {
   context_length_exceeded: TOO_LONG,
   request_too_large: 'The request is too large for the model. Make it smaller.',
@@ -45,19 +45,19 @@ const reasons: Readonly<Record<string, string>> = {
   invalid_json_schema: 'The model does not support the JSON schema.',
 };
 
-/** How servers without codes, mainly vLLM and llama.cpp, report a conversation that is too long. */
+/** How servers without error codes, mainly vLLM and llama.cpp, report a conversation that is too long. */
 const saysTooLong =
   /maximum context length|context (length|window|size|limit)|exceed_context_size|prompt is too long/i;
-/** Whether the answer is a part of what is too long. */
+/** Whether the output limit is part of the excess length. */
 const saysOutput = /\bmax_(completion_|output_)?tokens\b|\bin the completion\b/i;
-/** How Anthropic reports a limit over that of the model's answers. */
+/** How Anthropic reports a limit above the model's maximum output. */
 const saysTooMuchOutput = /maximum allowed number of output tokens/i;
 const saysNoModel = /\bmodel\b.{0,250}\b(does not exist|doesn't exist|not found|not exist)/is;
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** Reads `error` as an object (OpenAI) or string (Ollama), the body itself (older vLLM), or `detail` (FastAPI). */
+/** Parses `error` as an object (OpenAI) or string (Ollama), the body itself (older vLLM), or `detail` (FastAPI). */
 export function readProblem(body: string): Problem {
   const parsed = parseJson(body);
   if (!isObject(parsed)) return {};
@@ -74,7 +74,7 @@ export function readProblem(body: string): Problem {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Returns one of the reasons passed on, or undefined. */
+/** Returns one of the reasons that clients receive, or undefined. */
 export function reasonOf({ code, message = '', type = '' }: Problem, status: number): string | undefined {
   if (code !== undefined && Object.hasOwn(reasons, code)) return code;
   if (saysTooLong.test(type) || saysTooLong.test(message)) return 'context_length_exceeded';
@@ -88,7 +88,7 @@ function sentenceFor(reason: string | undefined, message: string): string {
   return (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
 }
 
-/** The client's error message for a problem. `param` is the rejected request field, if known. */
+/** The message for the client. `param` is the rejected request field, if known. */
 export function sentences(
   { message = '' }: Problem,
   reason: string | undefined,
@@ -105,7 +105,7 @@ export function sentences(
 const saysReasoning = /thinking|reasoning|effort|output_config/i;
 export const saysUnsupported = /not (support|permit|match)|unsupported|unknown|unrecognized/i;
 
-/** Whether the model cannot reason, as Anthropic and Ollama say it, which do not name the field. */
+/** Whether the model cannot reason. Anthropic and Ollama report that without naming the field. */
 export const saysNoReasoning = (message: string): boolean =>
   saysReasoning.test(message) && saysUnsupported.test(message);
 
@@ -117,13 +117,13 @@ const systemOrder = [
   /\brole.{0,3}\bsystem\b.{0,20}\bnot supported\b/i,
 ];
 
-/** Whether a system message is in a place where the model's template takes none. */
+/** Whether the model's template rejects a system message at its position. */
 export const saysLaterSystem = (message: string): boolean =>
   systemOrder.some((pattern) => pattern.test(message));
 
-/** Whether a 404 is about the model, rather than a wrong path. */
+/** Whether a 404 concerns the model rather than a wrong path. */
 export const saysNoSuchModel = ({ code, message = '', type }: Problem): boolean =>
   code === 'model_not_found' ||
   saysNoModel.test(message) ||
-  // Anthropic's: `model: claude-0`.
+  // Anthropic's message: `model: claude-0`.
   (type === 'not_found_error' && message.startsWith('model:'));

@@ -1,23 +1,23 @@
-/** Keeps requests and answers out of the log: some servers repeat the request in errors. Reliability test 54. */
+/** Keeps prompts and replies out of the log: some servers repeat the request in errors. Reliability test 54. */
 import { SealedJson } from '../../bodies/sealed.ts';
 import { isObject } from './json.ts';
 import { readProblem } from './problems.ts';
 
-/** Larger requests are not searched, and then nothing is quoted. */
+/** Longer requests are not searched, and the log then quotes nothing. */
 const SEARCHED_CHARACTERS = 64 * 1024;
 const QUOTED_CHARACTERS = 500;
 const HIDDEN = '…';
 
-/** Codes and types, such as `model_not_found`. */
+/** Whether a text is a code or type, such as `model_not_found`. */
 const isName = (text: string | undefined): text is string => /^[\w.:-]{1,64}$/.test(text ?? '');
 
-/** Members whose values are names that help readers of the log. */
+/** Members whose values help readers of the log. */
 const named = new Set(['model', 'role', 'type']);
 
-/** The same limit, in values. */
+/** The corresponding limit on the number of values. */
 const SEARCHED_VALUES = 10_000;
 
-/** Collects all texts in a request. Stops once they exceed the limit. */
+/** Collects all texts in a request. Stops when they exceed the limit. */
 export function textOf(value: unknown): string {
   const texts: string[] = [];
   let left = SEARCHED_CHARACTERS;
@@ -29,7 +29,7 @@ export function textOf(value: unknown): string {
   };
   const collect = (part: unknown): void => {
     if (left < 0) return;
-    // Treat unknown text as too long, so that nothing is quoted.
+    // Treat unknown text as too long, so that the log quotes nothing.
     if (--values < 0 || part instanceof SealedJson) left = -1;
     else if (typeof part === 'string') add(part);
     else if (Array.isArray(part)) for (const item of part) collect(item);
@@ -39,7 +39,7 @@ export function textOf(value: unknown): string {
   return left < 0 ? texts.join('\n').padEnd(SEARCHED_CHARACTERS + 1) : texts.join('\n');
 }
 
-/** Scripts without word spaces or with attached particles, and numbers, whose parts are as revealing as the whole. */
+/** Scripts without word spaces or with attached particles, and numbers. Their parts reveal as much as the whole. */
 const unspaced = ['Han', 'Hira', 'Kana', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr', 'Tibt']
   .map((script) => String.raw`\p{Script=${script}}`)
   .concat(String.raw`\p{N}`, 'ー')
@@ -67,12 +67,12 @@ function withoutSharedPairs(said: string, known: string): string {
   });
 }
 
-/** Some servers embed the request as escaped JSON in a message. */
+/** Some servers put the request into the message as escaped JSON. */
 const unescaped = (said: string): string =>
   said.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /**
- * Removes words and numbers of the request from an upstream's message. In scripts without spaces, removes every pair of
+ * Hides words and numbers of the request in an upstream's message. In scripts without spaces, hides every pair of
  * characters that occurs in the request.
  */
 export function withoutEcho(said: string, asked: string): string {
@@ -85,7 +85,7 @@ export function withoutEcho(said: string, asked: string): string {
   return masked.replace(/\u2026([^\p{L}\p{N}]{0,3}\u2026)+/gu, HIDDEN);
 }
 
-/** Describes an invalid answer without quoting it: its error code and type, or else its length. */
+/** Describes an invalid response without quoting it: its error code and type, or else its length. */
 export function describeAnswer(text: string): string {
   const { code, type } = readProblem(text);
   const names = [code, type].filter(isName);

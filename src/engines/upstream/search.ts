@@ -1,4 +1,4 @@
-/** Search with any SearXNG-compatible JSON endpoint. Contract section 8. */
+/** Search through any SearXNG-compatible JSON endpoint. Contract section 8. */
 import { parsedUrl } from '../../domain/parsed-url.ts';
 import type { SearchEngine, SearchResult } from '../types.ts';
 import { isObject, type JsonObject } from './json.ts';
@@ -24,13 +24,13 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 };
 
-/** SearXNG treats `!images`, `:de`, and `<3` as commands. Quotes make them literal, as our contract requires. */
+/** SearXNG treats `!images`, `:de`, and `<3` as commands. Quotes make them literal, as the contract requires. */
 const literally = (query: string): string => query.replace(/(?<!\S)[!:<?][^\s"]*/g, '"$&"');
 
-/** Plain text on one line: engines highlight matches, and some leave entities. */
+/** Plain text on one line. Search engines highlight matches in HTML, and some leave entities. */
 function plain(value: unknown, maxLength: number): string {
   if (typeof value !== 'string') return '';
-  // More than is ever kept, but bounds the work if an engine sends a whole page.
+  // Bounds the work if an engine sends a whole page. The result keeps at most a quarter of this.
   const text = value
     .slice(0, maxLength * 4)
     .toWellFormed()
@@ -68,7 +68,7 @@ function resultOf(
   };
 }
 
-/** Best first. Scores compare only within one answer, so if one is missing, ranks replace all: 1, 1/2, 1/3. */
+/** Sorts best first. Scores compare only within one response, so if one is missing, ranks replace all: 1, 1/2, 1/3. */
 function readResults(answer: JsonObject, limit: number): SearchResult[] {
   const rows = Array.isArray(answer.results) ? (answer.results as unknown[]) : [];
   const found = rows.map(resultOf).filter((entry) => entry !== undefined);
@@ -79,14 +79,14 @@ function readResults(answer: JsonObject, limit: number): SearchResult[] {
     .slice(0, limit);
 }
 
-/** Accepts `https://host`, `https://host/`, and `https://host/search`, also under a path. */
+/** Accepts `https://host`, `https://host/`, and `https://host/search`, each also under a path. */
 function splitUrl(given: string): { url: string; path: string } {
   const url = new URL(given);
   url.pathname = url.pathname.replace(/\/+$/, '').replace(/\/search$/, '');
   return { url: url.href, path: '/search' };
 }
 
-/** Creates the engine without contacting the upstream. The query string of `SEARCH_URL` is kept (`?language=en`). */
+/** Creates the engine without contacting the upstream. Keeps the query string of `SEARCH_URL` (`?language=en`). */
 export function createUpstreamSearch(options: UpstreamSearchOptions): SearchEngine {
   const { path, url } = splitUrl(options.url);
   const transport = createTransport({ ...options, url });

@@ -13,12 +13,12 @@ export type ImagesUpstream = Readonly<{ url: string; apiKey: string | undefined;
 export type EmbeddingsUpstream = Readonly<{
   url: string;
   apiKey: string | undefined;
-  /** The only models, default first. Empty: any model that the upstream knows. */
+  /** The only available models, default first. If empty, clients may use any model of the upstream. */
   models: readonly NamedModel[];
 }>;
 export type SearchUpstream = Readonly<{ url: string }>;
 
-/** Never quotes the value: its query string may contain a key. */
+/** Validates a URL. Errors never quote it, because its query string may contain a key. */
 function upstreamUrl(env: Env, name: string, example: string, endpoint?: string): string | undefined {
   const value = text(env, name);
   if (value === undefined) return undefined;
@@ -33,7 +33,7 @@ function upstreamUrl(env: Env, name: string, example: string, endpoint?: string)
   return value;
 }
 
-/** Accepts only what a header can hold. Never quotes the value. */
+/** Validates a key: a header must be able to hold it. Errors never quote it. */
 function upstreamKey(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
@@ -41,7 +41,7 @@ function upstreamKey(env: Env, name: string): string | undefined {
   return value;
 }
 
-/** A key or model without a URL is a mistake: the built-in engine would silently answer instead. */
+/** Rejects a key or model without a URL, because the built-in engine would silently reply instead. */
 function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES' | 'EMBEDDINGS'): undefined {
   const kind = service === 'CHAT' ? ['CHAT_KIND'] : [];
   const given = [`${service}_API_KEY`, `${service}_MODEL`, ...kind].find(
@@ -50,6 +50,7 @@ function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES' | 'EMBEDDINGS'): 
   if (given !== undefined) throw new ConfigError(given, `requires ${service}_URL. Set both or neither.`);
 }
 
+/** Reads the `CHAT_*` variables. Undefined without `CHAT_URL`. Throws ConfigError for an invalid variable. */
 export function chatUpstream(env: Env): ChatUpstream | undefined {
   const kind = oneOf(env, 'CHAT_KIND', dialectKinds, 'openai');
   const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', apis[kind].path);
@@ -78,7 +79,7 @@ export function embeddingsUpstream(env: Env): EmbeddingsUpstream | undefined {
   return { url, apiKey: upstreamKey(env, 'EMBEDDINGS_API_KEY'), models: modelsOf(map) };
 }
 
-/** Vectors of different models do not compare, so a single name means that model and no other. */
+/** Vectors of different models are not comparable, so a single name allows only that model. */
 function modelsOf(map: ModelMap): readonly NamedModel[] {
   if (map.kind === 'preferred') return [{ id: map.name, upstream: map.name }];
   return map.kind === 'exact' ? map.models : [];

@@ -1,6 +1,6 @@
 /**
- * Requests to one upstream: pooled connections, timeouts, and bounded answers. Follows no redirects and sends nothing
- * twice. Contract sections 6 and 8.
+ * Sends requests to one upstream, with pooled connections, timeouts, and size limits. Follows no redirects and never
+ * sends a request twice. Contract sections 6 and 8.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -15,27 +15,27 @@ import { isObject, type JsonObject, parseJson, TOO_MANY_VALUES } from './json.ts
 import { textOf } from './quoting.ts';
 
 export type UpstreamOptions = {
-  /** The API's base, such as `https://api.openai.com/v1`. A query string is added to every request. */
+  /** The base URL of the API, such as `https://api.openai.com/v1`. Every request includes its query string. */
   url: string;
   apiKey?: string | undefined;
   /** Added to every request. */
   headers?: Readonly<Record<string, string>>;
-  /** Headers with the key. Defaults to a bearer token. */
+  /** Creates the headers that contain the key. Defaults to a bearer token. */
   keyHeaders?(apiKey: string | undefined): Readonly<Record<string, string>>;
   connectTimeoutMs?: number;
-  /** To the first byte of the body: reading a long prompt takes time. */
+  /** Timeout to the first byte of the body, which includes reading a long prompt. */
   firstByteTimeoutMs?: number;
-  /** Between bytes of the answer. */
+  /** Timeout between bytes of the response. */
   idleTimeoutMs?: number;
-  /** Maximum size of a non-streamed answer. Defaults to each request's limit. */
+  /** Maximum size of a non-streamed response. Defaults to each request's limit. */
   maxAnswerBytes?: number;
-  /** Concurrent requests; as many again may wait for a connection. */
+  /** Maximum concurrent requests. The same number may wait for a connection. */
   connections?: number;
-  /** Counts them together with other processes. */
+  /** If set, the limit also counts requests of other processes. */
   sharedConnections?: SharedConnections | undefined;
-  /** Shared by engines of the same server. Default: a new one. */
+  /** The transport that engines of the same server share. Defaults to a new one. */
   transport?: Transport;
-  /** Called when a request to the upstream has a response's headers, or failed without one. */
+  /** Called when the headers of a response arrive, or the request fails without them. */
   onResponse?(status: number | undefined, seconds: number): void;
 };
 
@@ -44,19 +44,19 @@ export type Request = {
   path: string;
   headers?: Readonly<Record<string, string>> | undefined;
   body?: JsonObject;
-  /** What is sent instead of `body`, if it is translated and written already. */
+  /** The serialized body to send instead of `body`. */
   written?: string;
-  /** The client's names of the fields, if they are not those of `body`. */
+  /** The client's names of the fields, if they differ from those of `body`. */
   sent?: readonly string[];
   signal: AbortSignal;
   maxBytes?: number;
-  /** Reads the answer instead of `parseJson`, which holds the event loop for long answers. */
+  /** Replaces `parseJson`, which blocks the event loop for long responses. */
   parse?(text: string): Promise<unknown>;
-  /** Bypasses the connection limit, for requests that are never concurrent. */
+  /** Bypasses the connection limit. Only for requests that are never concurrent. */
   isUncounted?: boolean;
 };
 
-/** Makes the error for an invalid answer. The log only describes `text`. */
+/** Creates the error for an invalid response. The log only describes `text`. */
 export type Broken = (why: string, text?: string) => Error;
 
 export type Transport = {
@@ -64,23 +64,23 @@ export type Transport = {
   json(request: Request): Promise<JsonObject>;
   /** Requests JSON, but returns its text. */
   text(request: Request): Promise<string>;
-  /** Requests a stream of one of the types. The caller reads it, then calls `abort` or `release`. */
+  /** Requests a stream with one of the content types. The caller reads it, then calls `abort` or `release`. */
   open(request: Request, types: RegExp, what: string): Promise<[AnswerHead, Exchange]>;
   /** Requests a stream of server-sent events. The caller reads it, then calls `abort` or `release`. */
   events(request: Request): Promise<Exchange>;
-  /** Maps an error from reading an exchange to one of the contract. */
+  /** Maps an error from reading an exchange to an error of the contract. */
   failure(error: unknown, signal: AbortSignal): unknown;
   broken: Broken;
 };
 
 export const MIB = 1024 * 1024;
-/** Default limit: a chat answer of maximum length, escaped. */
+/** Default limit, which fits a chat completion of maximum length with escapes. */
 const ANSWER_BYTES = 16 * MIB;
 const CONNECTIONS = 1000;
-/** A restarting upstream refuses connections briefly. */
+/** A restarting upstream refuses connections for a moment. */
 const RETRY_PAUSE_MS = 100;
 
-/** Failures before a connection exists. Nothing was sent, so a retry is safe. */
+/** Error codes of connections that failed before anything was sent. A retry is safe. */
 const connectionLosses: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -112,12 +112,12 @@ export function createTransport(options: UpstreamOptions): Transport {
   const keyHeaders = (options.keyHeaders ?? bearer)(apiKey);
   const base = new URL(options.url);
   const root = base.pathname.replace(/\/+$/, '');
-  // undici's timers are off because each exchange has its own. Before writing, undici waits one turn of the event loop
-  // to detect and replace a stale connection.
+  // undici's timers are off because each exchange has its own timer. Before it sends a request, undici waits one turn
+  // of the event loop to detect and replace a stale connection.
   const connections = new Connections(most, options.sharedConnections);
   const bodies = new Bodies();
   const pool = new Pool(base.origin, {
-    // One extra for uncounted requests.
+    // The extra connection is for uncounted requests.
     connections: most + 1,
     pipelining: 1,
     headersTimeout: 0,
@@ -129,7 +129,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     return signal.aborted ? signal.reason : connectionError(error, apiKey);
   }
 
-  /** Sends a request, with one retry if there was no connection. */
+  /** Sends a request. Retries once if no connection was established. */
   async function dispatch(
     { body, headers, isUncounted, method, path, signal, written }: Request,
     accept: string,
@@ -229,7 +229,7 @@ export function createTransport(options: UpstreamOptions): Transport {
       const answer = await (request.parse ?? parseJson)(text);
       if (answer === TOO_MANY_VALUES)
         throw brokenAnswer("The upstream's response has too many values to parse.", undefined, true);
-      // Some servers send the list of models without an enclosing object.
+      // Some servers send the model list as a bare array.
       if (Array.isArray(answer)) return { data: answer };
       if (!isObject(answer)) throw broken("The upstream's response is not a JSON object:", text);
       if (answer.error)

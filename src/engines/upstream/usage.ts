@@ -1,4 +1,4 @@
-/** Token counts of answers: the upstream's, or else an estimate. Contract section 2. */
+/** Token counts of replies: the upstream's, or else an estimate. Contract section 2. */
 import { jsonLength } from '../../bodies/sealed.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, wholeNumber } from './json.ts';
@@ -31,11 +31,11 @@ function lengthIn(message: Readonly<Record<string, unknown>>, lengthOf: (text: s
 export const charactersOf = (message: Readonly<Record<string, unknown>>): number =>
   lengthIn(message, (text) => text.length);
 
-/** The same in bytes of UTF-8. */
+/** The UTF-8 bytes of a `message`, or of a chunk's `delta`. */
 export const bytesOf = (message: Readonly<Record<string, unknown>>): number =>
   lengthIn(message, (text) => Buffer.byteLength(text));
 
-/** The characters of the request's messages, calls included, and, as JSON, its tools. Images count nothing. */
+/** The characters of the request's messages, including calls, and of its tools as JSON. Images count as 0. */
 function charactersAsked(input: CompletionInput): number {
   const { messages } = input;
   const { tools } = input as JsonObject;
@@ -48,7 +48,7 @@ function charactersAsked(input: CompletionInput): number {
   return characters;
 }
 
-/** The upstream's usage with any extra fields. Undefined if it does not count, which zeros also mean. */
+/** The upstream's usage with any extra fields. Undefined if the upstream does not count, which zeros also mean. */
 export function countedUsage(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined;
   const prompt = wholeNumber(usage.prompt_tokens) ?? 0;
@@ -58,9 +58,9 @@ export function countedUsage(usage: unknown): Usage | undefined {
   return { ...usage, prompt_tokens: prompt, completion_tokens: completion, total_tokens: total };
 }
 
-/** Why tokens are an estimate. */
+/** Details of an estimate, for usage that the upstream did not report. */
 export type Unreported = {
-  /** Of a whole answer: the bytes of its text. Undefined if the engine may have generated more than was received. */
+  /** The bytes of a complete reply's text. Undefined if the engine may have generated more than was received. */
   bytes?: number;
 };
 
@@ -71,11 +71,11 @@ export type AnswerTokens = {
   outputTokens: number;
   cachedTokens?: number;
   reasoningTokens?: number;
-  /** Set if the engine reported none. */
+  /** Set if the counts are an estimate. */
   unreported?: Unreported;
 };
 
-/** The tokens of an answer, and their parts if the engine tells them. */
+/** The tokens of a reply, with the cached and reasoning tokens if the engine reports them. */
 export function tokensOf(usage: Usage): AnswerTokens {
   const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = usage;
   const { completion_tokens_details: output, prompt_tokens_details: input } = usage as JsonObject;
@@ -92,9 +92,9 @@ export function tokensOf(usage: Usage): AnswerTokens {
 }
 
 /**
- * Estimates one token per four characters written, rounded up, as language models do for English.
+ * Estimates one token per four characters, rounded up, which is close to language models' counts for English.
  *
- * @param bytes - those of the text, if the answer is whole
+ * @param bytes - the bytes of the text, if the reply is complete
  */
 export function estimatedUsage(input: CompletionInput, characters: number, bytes?: number): Usage {
   const prompt = estimatedTokens(charactersAsked(input));
