@@ -1,9 +1,9 @@
-/** Accounts, sign-up and sign-in: contract section 9. */
+/** Accounts, sign-up, and sign-in: contract section 9. */
 import { Type } from '@sinclair/typebox';
 import { documentedPattern, ref, Timestamp, Uuid } from './common.ts';
 import { BillingPeriod } from './plans.ts';
 
-/** What `format` accepts here. Other validators accept more or less. */
+/** The addresses that `format` accepts in this service. Other validators differ. */
 const address =
   /^[0-9A-Za-z_!#$%&'*+/=?^`{|}~-]+(?:\.[0-9A-Za-z_!#$%&'*+/=?^`{|}~-]+)*@(?:[0-9A-Za-z](?:[0-9A-Za-z-]*[0-9A-Za-z])?\.)+[0-9A-Za-z](?:[0-9A-Za-z-]*[0-9A-Za-z])?$/;
 const email = Type.String({
@@ -20,7 +20,7 @@ const newPassword = Type.String({
   description: '8 to 256 characters. Common passwords and passwords based on the email address are rejected.',
   examples: ['correct horse battery'],
 });
-/** For comparison only: accepts any length that could ever have been set. */
+/** For comparison only, so it accepts any length that was ever allowed. */
 const givenPassword = (description: string) =>
   Type.String({ minLength: 1, maxLength: 256, description, examples: ['correct horse battery'] });
 

@@ -5,7 +5,7 @@ import { Count, documentedPattern, nullable, ref, stringEnum, Timestamp, Uuid } 
 export const MAX_IMAGES = 8;
 export const imageTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 
-/** The body size limit: no string can be longer, so validation never has to count characters. */
+/** The body size limit. No string can be longer, so validation never has to count characters. */
 const MAX_IMAGE_URL = 20 * 1024 * 1024;
 
 export const ImageUrl = (description: string) =>

@@ -5,19 +5,19 @@ import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/t
 export const ref = <T extends TSchema>(schema: T, options: SchemaOptions = {}) =>
   Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#`, ...options });
 
-/** A fixed set of strings as a single `enum`. A union of literals gives poor documentation and errors. */
+/** A fixed set of strings as a single `enum`. A union of literals gives poor documentation and error messages. */
 export const stringEnum = <const T extends readonly string[]>(values: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: values, examples: [values[0]], ...options });
 
 /**
- * Marks an enum that can gain values, or a list in responses that can get longer with one. Clients must expect both. The
- * breaking-change check allows them.
+ * Marks an enum that can gain values, or a list in responses that can grow with such an enum. Clients must expect both
+ * changes, and the breaking-change check allows them.
  */
 export const extensible = { 'x-extensible': true } as const;
 
 /**
- * A pattern for `openapi.json` only: the service checks the value itself, with a better message. It must accept
- * everything that the service accepts. `test/openapi/patterns.test.ts` compares both.
+ * A pattern for `openapi.json` only. The service checks the value itself, with a better message. The pattern must
+ * accept every value that the service accepts. `test/openapi/patterns.test.ts` compares both.
  */
 export const documentedPattern = (pattern: RegExp) =>
   ({ 'x-documented-pattern': pattern.source.replaceAll('\\/', '/') }) as const;
@@ -25,7 +25,7 @@ export const documentedPattern = (pattern: RegExp) =>
 export const stringConst = <const T extends string>(value: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: 'string', const: value, examples: [value], ...options });
 
-/** The same type or `null`. Named components become `anyOf`, everything else a type list. */
+/** The schema's type or `null`. Named components become `anyOf`, everything else a list of types. */
 export const nullable = <T extends TSchema>(schema: T, options: SchemaOptions = {}) => {
   const { $ref, type, enum: values } = schema as TSchema & { $ref?: string; type?: string; enum?: unknown[] };
   if ($ref !== undefined) {
@@ -84,5 +84,5 @@ export const idParams = (description: string) =>
 
 export const NoContent = Type.Null({ description: 'Success, without a body.' });
 
-/** Such as 300,000. `toLocaleString` would load the data of a language, which takes a tenth of a start's time. */
+/** Formats a number as 300,000. `toLocaleString` would load locale data, which takes a tenth of the startup time. */
 export const withCommas = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringConst, stringEnum } from './common.ts';
 
-/** The body size limit: no string can be longer, so validation never has to count characters. */
+/** The body size limit. No string can be longer, so validation never has to count characters. */
 const MAX_ASKED = 20 * 1024 * 1024;
 const MAX_ANSWERED = 20_000_000;
 

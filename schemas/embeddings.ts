@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringConst, stringEnum, withCommas } from './common.ts';
 
 export const MAX_INPUTS = 2048;
-/** In one request. */
+/** Most tokens in one request. */
 export const MAX_TOKENS = 300_000;
-/** The longest vector. */
+/** Length of the longest vector. */
 export const MAX_DIMENSIONS = 16_384;
 
 const text = { type: 'string', minLength: 1, maxLength: 8_388_608, description: 'One input as text.' };

@@ -52,7 +52,7 @@ const names = new Map(
   Object.entries(errorSets).map(([name, codes]) => [keyOf(codes), name as ErrorSetName] as const),
 );
 
-/** The component name of a set of codes. Throws if the set has no name yet. */
+/** The component name of a set of error codes. Throws if the set has no name. */
 export function errorSetName(codes: readonly ErrorCode[]): ErrorSetName {
   const name = names.get(keyOf(codes));
   if (name === undefined)
@@ -64,7 +64,7 @@ const listed = (codes: readonly ErrorCode[]) =>
   `Status ${errorTable[codes[0] as ErrorCode].status}: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
 
 /**
- * Two components per set: the envelope, and the error in it. Each repeats all of `ErrorBody`, because generators
+ * Two components per set: the envelope, and the error in it. Each repeats all of `ErrorBody`, because generators can
  * compile a plain object, but not an `allOf` that narrows `code`.
  */
 export const errorSetSchemas: TSchema[] = Object.entries(errorSets).flatMap(([name, codes]) => {

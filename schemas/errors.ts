@@ -1,4 +1,4 @@
-/** Every error the service can return, in one table from which code and documentation derive: contract section 6. */
+/** Every error that the service can return, in one table. Code and documentation derive from it: contract section 6. */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
 import type { Scope } from './keys.ts';
@@ -16,15 +16,15 @@ const errorTypes = [
 type ErrorType = (typeof errorTypes)[number];
 
 export type HeaderFacts = {
-  /** For `Retry-After`. Default: 1. */
+  /** For `Retry-After`. Defaults to 1. */
   retryAfterSeconds?: number;
   /** The missing scope, for `WWW-Authenticate`. */
   neededScope?: Scope;
   /** The supported methods, for `Allow`. */
   allowedMethods?: readonly string[];
-  /** False to keep OpenAI's clients from retrying a status that they normally retry. */
+  /** False to keep OpenAI's clients from retrying a status that they usually retry. */
   shouldRetry?: false;
-  /** Whether waiting does not lift the refusal. */
+  /** True if waiting does not help. */
   isLasting?: true;
 };
 
@@ -38,7 +38,7 @@ type ErrorEntry = {
 
 const retryAfter = { 'retry-after': ({ retryAfterSeconds = 1 }: HeaderFacts) => String(retryAfterSeconds) };
 const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
-/** For failures that can remain charged. */
+/** The header of errors for requests that may remain charged. */
 const retryUnlessCharged = {
   'x-should-retry': ({ shouldRetry }: HeaderFacts) => (shouldRetry === false ? 'false' : undefined),
 };
@@ -184,7 +184,7 @@ export const errorTable = {
     status: 429,
     type: 'insufficient_quota',
     message: "Today's quota is used up. It resets at 00:00 UTC.",
-    // Otherwise OpenAI's clients sleep until midnight.
+    // `x-should-retry` keeps OpenAI's clients from sleeping until midnight.
     headers: {
       'retry-after': ({ isLasting, retryAfterSeconds = 1 }) =>
         isLasting ? undefined : String(retryAfterSeconds),
@@ -244,7 +244,7 @@ export const errorTable = {
   },
 } as const satisfies Record<string, ErrorEntry>;
 
-/** Errors with `X-Parley-Attempts`. */
+/** Whether responses with this error have `X-Parley-Attempts`. */
 export const tellsAttempts = (code: ErrorCode): boolean =>
   code === 'upstreamError' || code === 'upstreamTimeout';
 

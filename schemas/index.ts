@@ -1,4 +1,4 @@
-/** A schema with an `$id` in one of these files becomes a named component of the contract. */
+/** Schemas with an `$id` in these files become named components of the contract. */
 import type { TSchema } from '@sinclair/typebox';
 import * as accounts from './accounts.ts';
 import * as chat from './chat.ts';

@@ -39,7 +39,7 @@ const keyScopes = Type.Array(ref(Scope), {
   ...extensible,
 });
 
-/** A DNS name in labels without characters that URLs forbid, an IPv4 address, or an IPv6 address; and a port. */
+/** A DNS name whose labels have no characters that URLs forbid, an IPv4 address, or an IPv6 address, and a port. */
 const origin =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those that URLs forbid.
   /^[Hh][Tt][Tt][Pp][Ss]:\/\/(?:\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f-\x9f/\\?#@:*%<>[\]^|.]+(?:\.[^\s\x00-\x1f\x7f-\x9f/\\?#@:*%<>[\]^|.]+)*)(?::[0-9]{1,5})?$/;

@@ -17,7 +17,7 @@ const types = [
 ] as const;
 type MessagesErrorType = (typeof types)[number];
 
-/** Anthropic's type of each code. Its clients branch on the type, or on the status. */
+/** Anthropic's type for each code. Anthropic's clients branch on the type or the status. */
 export const messagesErrorTypes = {
   invalidRequest: 'invalid_request_error',
   apiKeyInQuery: 'invalid_request_error',
@@ -118,7 +118,7 @@ const envelopeOf = <T extends TSchema>(error: T, $id: string, description: strin
     { $id, additionalProperties: false, description },
   );
 
-/** Not a component: each status has its own. */
+/** Only for its type: each status has a separate component. */
 const _MessagesError = envelopeOf(MessagesErrorObject, 'MessagesError', '');
 export type MessagesError = Static<typeof _MessagesError>;
 
@@ -142,7 +142,7 @@ const returned = [
 
 export const messagesSetName = (set: ErrorSetName): string => `Messages${set}`;
 
-/** Two components per set, like those of other operations: the envelope, and the error in it. */
+/** Two components per set, as for other operations: the envelope, and the error in it. */
 export const messagesErrorSchemas: TSchema[] = returned.flatMap((set) => {
   const codes: readonly ErrorCode[] = errorSets[set];
   const name = messagesSetName(set);

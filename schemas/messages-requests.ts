@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nullable, ref, stringEnum } from './common.ts';
 
-/** The body size limit: no string can be longer, so validation never has to count characters. */
+/** The body size limit. No string can be longer, so validation never has to count characters. */
 const MAX_ASKED = 20 * 1024 * 1024;
 const MAX_ENTRIES = 10_000;
 
@@ -208,7 +208,7 @@ export const MessagesMetadata = Type.Object(
 const share = (description: string) =>
   Type.Optional(Type.Number({ minimum: 0, maximum: 1, description, examples: [0.7] }));
 
-/** What `/messages/count_tokens` takes too. */
+/** Fields that `/messages/count_tokens` also accepts. */
 const conversation = {
   model: Type.Optional(
     Type.String({

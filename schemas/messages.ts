@@ -1,4 +1,4 @@
-/** Answers of Anthropic's Messages API: contract section 14. */
+/** Responses of Anthropic's Messages API: contract section 14. */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringConst, stringEnum } from './common.ts';
 import { MessagesToolInput } from './messages-requests.ts';

@@ -4,7 +4,7 @@ import { Count, ref, stringConst, stringEnum } from './common.ts';
 
 export const modelCapabilities = ['tools', 'images', 'json_schema', 'reasoning'] as const;
 
-/** What a model of `UPSTREAMS_FILE` does. */
+/** The tasks that a model in `UPSTREAMS_FILE` can have. */
 export const modelTasks = ['chat', 'embeddings', 'images'] as const;
 export type ModelTask = (typeof modelTasks)[number];
 
@@ -53,7 +53,7 @@ export const ModelList = Type.Object(
   { $id: 'ModelList', additionalProperties: false, description: 'The models of this service.' },
 );
 
-/** Model ids can contain slashes (`org/name`), so the id is the rest of the path. */
+/** Model IDs can contain slashes (`org/name`), so the ID is the rest of the path. */
 export const ModelParams = Type.Object(
   {
     id: Type.String({
@@ -66,7 +66,7 @@ export const ModelParams = Type.Object(
   { additionalProperties: false },
 );
 
-/** What clients of Anthropic's API may ask. It is not documented, because it depends on their header. */
+/** Query parameters for Anthropic's clients. Undocumented, because they apply only with Anthropic's header. */
 export const AnthropicModelQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),

@@ -1,4 +1,4 @@
-/** What operators changed. Contract section 17. */
+/** The log of operators' changes. Contract section 17. */
 import { Type } from '@sinclair/typebox';
 import {
   Cursor,

@@ -1,4 +1,4 @@
-/** What operators see and change: contract section 17. */
+/** The operators' API: contract section 17. */
 import { Type } from '@sinclair/typebox';
 import { Account } from './accounts.ts';
 import {
@@ -262,7 +262,7 @@ export const OperatorRequestLog = Type.Object(
 
 const { id: requestId, ...logQuery } = RequestLogQuery.properties;
 
-/** `id` is the account's, in the path. */
+/** In the path, `id` is the account's ID. */
 export const OperatorRequestQuery = Type.Object({ ...logQuery, request_id: requestId }, closed);
 
 const list = <T extends ReturnType<typeof Type.Object>>(item: T, description: string, maxItems = 10) =>

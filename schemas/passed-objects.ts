@@ -1,4 +1,4 @@
-/** What models say in the words of their own API: contract sections 14 and 15. */
+/** Objects that pass through in the format of the model's API: contract sections 14 and 15. */
 import { Type } from '@sinclair/typebox';
 
 export const PassedObject = Type.Object(

@@ -33,7 +33,7 @@ export const Limits = Type.Object(
     chat: ceiling('Chat replies', 1000),
     images: ceiling('Images', 50),
     search: ceiling('Searches', 500),
-    // Meters added after the first release are optional: plans that do not name them do not include them.
+    // Meters added after the first release are optional. A plan that omits such a meter does not include it.
     embeddings: Type.Optional(
       nullable(Count(''), {
         description:
@@ -94,7 +94,7 @@ export const PlanList = Type.Object(
   { $id: 'PlanList', additionalProperties: false, description: 'The plans of this service.' },
 );
 
-/** The operator's `PLANS_FILE`: the shape of `GET /plans`, with an optional yearly price. */
+/** The operator's `PLANS_FILE`. It has the shape of `GET /plans`, but the yearly price is optional. */
 export const PlansFile = Type.Object(
   {
     data: Type.Array(

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Count, Cursor, limitTo, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Meter } from './plans.ts';
 
-/** The endpoint of charges that carry over today's usage of an email address from an earlier account. */
+/** The endpoint of charges that carry over today's usage from an earlier account with the same email address. */
 export const CARRIED_OVER = 'carriedOver';
 
 export const requestStates = ['admitted', 'final', 'refunded', 'refused'] as const;
@@ -163,7 +163,7 @@ export const RequestExportQuery = Type.Object(
   closed,
 );
 
-/** No limit of ours: the largest number that every client can read. */
+/** Parley sets no limit, so this is the largest number that every client can represent. */
 const MOST_IN_A_FILE = 2_147_483_647;
 
 export const RequestCsv = Type.String({

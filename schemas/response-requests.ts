@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { nullable, ref } from './common.ts';
 
-/** The body size limit: no string can be longer, so validation never has to count characters. */
+/** The body size limit. No string can be longer, so validation never has to count characters. */
 export const MAX_ASKED = 20 * 1024 * 1024;
 const MAX_PAIRS = 16;
 

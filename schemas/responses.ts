@@ -155,7 +155,7 @@ export const ResponseIncompleteDetails = Type.Object(
   },
 );
 
-/** Named so as not to clash with the `Response` of HTTP clients. */
+/** The name avoids a clash with the `Response` of HTTP clients. */
 export const ModelResponse = Type.Object(
   {
     id: responseId,
@@ -239,7 +239,7 @@ export const DeletedResponse = Type.Object(
   { $id: 'DeletedResponse', additionalProperties: false, description: 'A deleted response.' },
 );
 
-/** With `store: false`, nothing else of it is known afterward. */
+/** With `store: false`, Parley keeps no other fields of a canceled response. */
 const { id: cancelledId, object: cancelledObject, ...otherFields } = ModelResponse.properties;
 
 export const CancelledResponse = Type.Object(
@@ -259,7 +259,7 @@ export const CancelledResponse = Type.Object(
 
 export const ResponseParams = Type.Object({ id: responseId }, { additionalProperties: false });
 
-/** OpenAI's clients send `include` and others. All that was kept is returned without them. */
+/** OpenAI's clients also send parameters such as `include`. The response always contains everything that was stored. */
 const others = { additionalProperties: true };
 
 export const ResponseQuery = Type.Object(

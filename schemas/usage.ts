@@ -1,4 +1,4 @@
-/** Usage of today and of the last days: service document section 2, contract sections 1 and 2. */
+/** Usage of today and of recent days: service document section 2, contract sections 1 and 2. */
 import { Type } from '@sinclair/typebox';
 import { Count, Day, extensible, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Limits, meters } from './plans.ts';

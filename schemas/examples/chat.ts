@@ -14,7 +14,7 @@ import { at, example, ids, type OperationExamples } from './example.ts';
 const question = 'How do I create a key?';
 const answer = 'Open "Your API" in the dashboard and press Create key.';
 const model = 'parley-builtin';
-/** One pixel. */
+/** A GIF of one pixel. */
 const gif = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 const reply = {

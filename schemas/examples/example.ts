@@ -11,7 +11,7 @@ export type OperationExamples = {
   jsonl?: Record<string, Example>;
 };
 
-/** An example that the compiler checks against its schema. `summary` says in a few words what it shows. */
+/** An example whose type the compiler checks against its schema. `summary` is a short title. */
 export const example = <T extends TSchema>(_schema: T, summary: string, value: Static<T>): Example => ({
   summary,
   value,
