@@ -1,6 +1,6 @@
 /**
- * `make advisories`: uses `npm audit` to find known advisories in packages that ship. Exits with 1 if there is one, and
- * with 2 if the registry could not be reached.
+ * `make advisories`: uses `npm audit` to find known advisories for packages that ship. Exits with 1 if it finds any,
+ * and with 2 if it cannot reach the registry.
  */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
@@ -29,12 +29,12 @@ function audit(folder) {
   });
 }
 
-/** Advisories for one lock file; undefined if the registry did not answer. */
+/** Advisories for one lock file. Undefined if the registry did not respond. */
 async function advisoriesOf({ folder, name }) {
   const report = parsed(await audit(folder));
   if (report?.vulnerabilities === undefined) return undefined;
   return Object.values(report.vulnerabilities).flatMap(({ via }) =>
-    // A string names the package that depends on it, which has its own entry.
+    // A string names a vulnerable dependency, which has its own entry.
     via.flatMap((one) =>
       typeof one === 'string'
         ? []
@@ -51,7 +51,7 @@ function parsed(text) {
   }
 }
 
-/** @returns one advisory per line; undefined if there are none and the registry did not answer for every package */
+/** @returns one advisory per line; undefined if a lookup failed and the others found none */
 export async function advisories() {
   const found = await Promise.all(shipped.map(advisoriesOf));
   const known = [...new Set(found.flatMap((lines) => lines ?? []))];

@@ -1,6 +1,6 @@
 /**
- * `make check`: runs every step, and prints ok, or the problem and how to fix it. The exit code is 1 if a step failed.
- * Generated files are compared before and after generating them again, so uncommitted work can be checked too.
+ * `make check`: runs every step, and prints ok, or the problem and how to fix it. Exits with 1 if a step failed.
+ * Generated files are compared before and after regeneration, so the check also works on uncommitted changes.
  */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -14,10 +14,10 @@ const node = process.execPath;
 const lint = (program) => path.join(root, 'tools/lint/node_modules/.bin', program);
 const dashboard = (program) => path.join(root, 'src/dashboard/node_modules', program);
 
-/** Redocly's score is of how easily a program can use the API: docs/decisions/0016-the-contracts-gates.md. */
+/** Redocly scores how easily programs can use the API: docs/decisions/0016-the-contracts-gates.md. */
 const LOWEST_SCORE = 90;
 
-/** Steps that do not read another step's output. They run in parallel. */
+/** Steps that do not need another step's output. They run in parallel. */
 const first = [
   {
     name: 'format and lint',
@@ -55,7 +55,7 @@ const first = [
   },
 ];
 
-/** Steps that read openapi.json, once it is up to date. */
+/** Steps that read openapi.json. They run after it is up to date. */
 const second = [
   {
     name: 'openapi.json is compatible with the last release',
@@ -115,7 +115,7 @@ const scores = [
   },
 ];
 
-/** Only warns, because the registry's data can change without a change of ours. `make advisories` fails. */
+/** Only warns, because the registry's data can change without a change in the code. `make advisories` fails. */
 async function warnOfAdvisories() {
   const found = await advisories();
   if (found === undefined) console.log(`        advisories: ${notAsked}`);
@@ -179,7 +179,7 @@ async function output(program, args) {
   return problem && (`${stdout}${stderr}`.trim() || problem);
 }
 
-/** Runs a generator. Returns a message if it fails, or if it changes files. */
+/** Runs a generator. Returns a message if it fails or changes files. */
 async function unchanged(target, program, args) {
   const before = contents(target);
   const problem = await output(program, args);

@@ -1,7 +1,7 @@
 /**
- * Finds flaky tests: runs them repeatedly on a busy CPU, many files at a time. Other processes, one per core, use what
- * time is left. If only a few files run, these processes have the same priority as the tests.
- * `make flaky`, `make flaky ROUNDS=5 FILES='test/config.test.ts test/telemetry/logging.test.ts'`. Ends with `N rounds, M failures`.
+ * Finds flaky tests: runs them repeatedly on a busy CPU, many files at a time. One other process per core uses the
+ * remaining CPU time. If only a few files run, these processes have the same priority as the tests. `make flaky`, `make
+ * flaky ROUNDS=5 FILES='test/config.test.ts test/telemetry/logging.test.ts'`. Ends with `N rounds, M failures`.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism, setPriority } from 'node:os';
@@ -17,7 +17,7 @@ if (!Number.isInteger(rounds) || rounds < 1) {
   process.exit(2);
 }
 
-// Each exits once this process is gone, even if it was killed.
+// Each process exits after this process ends, even if it was killed.
 const burn = `
   const parent = process.ppid;
   const burn = () => {

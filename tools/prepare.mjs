@@ -1,9 +1,9 @@
 /**
- * Prepares this checkout: `node tools/prepare.mjs serve|test|lint` installs what is missing and builds what changed.
+ * Prepares this checkout: `node tools/prepare.mjs serve|test|lint` installs missing packages and builds changed parts.
  *
  * Plain JavaScript without dependencies, because it runs before anything is installed. This file and
- * `prepare/node-version.mjs` use only syntax that Node 12 can parse, so an old Node prints a message instead of a
- * syntax error. Other modules are loaded only after the version check.
+ * `prepare/node-version.mjs` use only syntax that Node 12 can parse, so that an old Node prints a message instead of a
+ * syntax error. Other modules load only after the version check.
  */
 // biome-ignore lint/style/useNodejsImportProtocol: an old Node does not know it.
 import { readFileSync } from 'fs';

@@ -1,6 +1,6 @@
 /**
- * `make sbom`: writes CycloneDX documents to `sbom/`, one for the server's packages and one for the dashboard's. They
- * come from the lock files, so they cover every platform.
+ * `make sbom`: writes CycloneDX documents to `sbom/`, one for the server's packages and one for the dashboard's. Lock
+ * files are the source, so the documents cover every platform.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -31,11 +31,11 @@ function everything(manifest, lock) {
   }
 }
 
-/** `npm sbom --omit dev` also omits packages that tests share, so this filters by the lock file instead. */
+/** `npm sbom --omit dev` also omits packages that tests share, so this function filters by the lock file instead. */
 function documentOf({ folder, name }) {
   const read = (file) => JSON.parse(fs.readFileSync(path.join(root, folder, file), 'utf8'));
   const { packages, ...lock } = read('package-lock.json');
-  // npm requires a version, and the dashboard has none of its own.
+  // npm requires a version, and the dashboard's package.json has none.
   const own = { version, ...packages[''] };
   const document = everything(
     { ...own, ...read('package.json') },
@@ -50,12 +50,12 @@ function documentOf({ folder, name }) {
   document.dependencies = document.dependencies
     .filter(({ ref }) => kept.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) }));
-  // npm uses the folder's name.
+  // npm uses the folder's name here.
   document.metadata.component.name = name;
   return document;
 }
 
-/** Tools that look for vulnerable or unlicensed packages need all of these fields. */
+/** Tools that look for vulnerable or unlicensed packages need these fields. */
 function check(document, name) {
   for (const { licenses, purl, version, ...component } of document.components)
     if (!version || !purl || !licenses?.length)

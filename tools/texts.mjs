@@ -1,7 +1,7 @@
 /**
- * Checks the texts of the dashboard: every language has all keys with the same values and all plural forms, every key is
- * used, no text is written elsewhere, and every language has a text for each error that a session can get. Prints the
- * problems. The exit code is 1 if there are any.
+ * Checks the dashboard's texts. Every language must have all keys with the same values and all plural forms, and a text
+ * for each error that a session can get. Every key must be in use, and no text may be elsewhere. Prints the problems.
+ * Exits with 1 if it finds any.
  *
  * node tools/texts.mjs [FOLDER [OPENAPI]]: src/dashboard and openapi.json by default; a FOLDER alone has no errors
  */
@@ -14,12 +14,12 @@ import ts from 'typescript';
 const dashboard = fileURLToPath(new URL('../src/dashboard/', import.meta.url));
 const { parse, TYPE } = createRequire(dashboard)('@formatjs/icu-messageformat-parser');
 
-/** Attributes whose value people read or hear. */
+/** Attributes whose values people read or hear. */
 const spoken = new Set([
   ...['about', 'alt', 'aria-label', 'change', 'closeButtonLabel', 'description', 'error'],
   ...['label', 'placeholder', 'title', 'what'],
 ]);
-/** The same in every language. */
+/** Names that are the same in every language. */
 const names = new Set([
   'Parley',
   'curl',
@@ -32,7 +32,7 @@ const names = new Set([
   'Anthropic',
 ]);
 const ofKeys = 'only requests with an API key get it';
-/** Errors that need no text, and why. */
+/** Errors that need no text, with the reason. */
 const errorsWithoutText = {
   apiKeyExpired: ofKeys,
   apiKeyInQuery: ofKeys,
@@ -44,20 +44,20 @@ const errorsWithoutText = {
   originNotAllowed: ofKeys,
   unsupportedMediaType: 'the dashboard always sends JSON',
 };
-/** Errors for which English shows the message of the API although its default is for programs, and why. */
+/** Errors for which English shows the API's default message although it contains code, with the reason. */
 const errorsWithApiMessage = {
   rateLimitExceeded: 'the message names the limit, and when it ends',
 };
-/** Samples of code. */
+/** Files with code samples. */
 const samples = new Set(['pages/your-api/examples.ts']);
 
-/** What is checked: a folder, and the description of the API, if any. */
+/** The folder to check, and the API description, if any. */
 let folder, openapi;
 let problems;
-/** English by keys, as in `ui.copy.copied`. */
+/** English texts by key, such as `ui.copy.copied`. */
 let english;
 
-/** What a language's file exports. */
+/** The exports of a language's file. */
 async function fileOf(language) {
   const source = fs.readFileSync(path.join(folder, `texts/${language}.ts`), 'utf8');
   const { outputText } = ts.transpileModule(source, {
@@ -66,7 +66,7 @@ async function fileOf(language) {
   return import(`data:text/javascript,${encodeURIComponent(outputText)}`);
 }
 
-/** Texts by their keys. */
+/** Flattens nested texts to a map by key. */
 function messagesOf(texts, above = '') {
   return new Map(
     Object.entries(texts).flatMap(([name, value]) =>
@@ -100,7 +100,7 @@ function* elementsOf(elements) {
   }
 }
 
-/** A message's elements; none if it is not a message. */
+/** The elements of a message. Reports a problem and returns none if the message is invalid. */
 function parsed(language, key, message) {
   try {
     return [...elementsOf(parse(message))];
@@ -129,7 +129,7 @@ function checkPlurals(language, messages) {
             problems.push(`${language}: "${key}" lacks the plural form "${category}"`);
 }
 
-/** The default message of each error that operations open to a session, to all, or both can return, by code. */
+/** The default messages, by code, of errors that operations for sessions or without credentials can return. */
 function errorsOfSessions() {
   const { components, paths } = JSON.parse(fs.readFileSync(openapi, 'utf8'));
   const operations = Object.values(paths).flatMap((item) => Object.values(item));
@@ -147,7 +147,7 @@ function errorsOfSessions() {
   );
 }
 
-/** English shows the API's message unless that is for programs, with code in it. */
+/** English shows the API's message, unless it contains code, which is for programs. */
 function checkErrors(language, texts = {}) {
   const errors = errorsOfSessions();
   for (const [code, message] of errors) {
@@ -174,7 +174,7 @@ function checkSources() {
     const visit = (node) => {
       const text = textOf(node);
       if (text !== undefined && ts.isStringLiteralLike(node)) used.add(text);
-      // The key `meters.label.${meter}` uses all that begin and end so.
+      // The key `meters.label.${meter}` uses all keys with this beginning and end.
       if (ts.isTemplateExpression(node))
         patterns.push([node.head.text, node.templateSpans.at(-1).literal.text]);
       if (text !== undefined && !samples.has(file) && isWords(node, text))
@@ -190,7 +190,7 @@ function checkSources() {
       problems.push(`en: "${key}" is not used`);
 }
 
-/** The source files below a folder, but for the texts themselves. */
+/** The source files below a folder, except for the texts. */
 function sourcesIn(inner) {
   return fs.readdirSync(path.join(folder, inner), { withFileTypes: true }).flatMap((entry) => {
     const file = path.posix.join(inner, entry.name);
@@ -199,7 +199,7 @@ function sourcesIn(inner) {
   });
 }
 
-/** A template needs a key's first part at least. */
+/** A template must contain at least the first part of a key. */
 const isLike = (key, start, end) =>
   start.includes('.') && key.startsWith(start) && key.endsWith(end) && key.length > start.length + end.length;
 
@@ -209,7 +209,7 @@ function textOf(node) {
   return undefined;
 }
 
-/** Whether people read it: text in JSX, in an attribute that is read, or what looks like a sentence anywhere else. */
+/** Whether people read the text: text in JSX, in an attribute from `spoken`, or anything that looks like a sentence. */
 function isWords(node, text) {
   if (!/\p{L}{2}/u.test(text) || /^https?:/.test(text) || names.has(text.trim())) return false;
   if (ts.isJsxText(node)) return true;
@@ -222,12 +222,12 @@ function isWords(node, text) {
   return /^\p{Lu}[\p{L}’']*[ ,:]+\p{L}/u.test(text) && !isOfError(parent);
 }
 
-/** Messages of errors that are thrown are for developers. */
+/** Messages of thrown errors are for developers. */
 const isOfError = (node) =>
   (ts.isNewExpression(node) && node.expression.getText().endsWith('Error')) ||
   (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.SuperKeyword);
 
-/** Whether its value can be one of its operands. */
+/** Whether the node's value can be one of its operands. */
 const isPart = (node) =>
   ts.isParenthesizedExpression(node) ||
   ts.isTemplateSpan(node) ||
@@ -243,7 +243,7 @@ function isInFunction(node) {
   return false;
 }
 
-/** Returns the problems of the dashboard, or of a folder like it. Call it again only after the last call has ended. */
+/** Returns the problems of the dashboard, or of a similar folder. Await each call before the next. */
 export async function textProblems(
   inFolder = dashboard,
   inOpenapi = inFolder === dashboard ? path.join(dashboard, '../../openapi.json') : undefined,

@@ -1,12 +1,12 @@
 /**
- * Finds breaking changes of openapi.json: contract section 12. api-smart-diff lists every difference between two
- * documents, with references resolved. This module decides which ones break clients: a narrower limit breaks senders,
- * and a wider limit breaks readers.
+ * Finds breaking changes in openapi.json: contract section 12. api-smart-diff lists every difference between two
+ * documents, with references resolved. This module decides which differences break clients: a narrower limit breaks
+ * senders, and a wider limit breaks readers.
  */
 import { apiCompare } from 'api-smart-diff';
 import { canonical } from './canonical.mjs';
 
-/** Texts for people, which can change at any time. */
+/** Texts for people. They can change at any time. */
 const annotations = new Set([
   'description',
   'summary',
@@ -21,16 +21,16 @@ const upperLimits = new Set(['maxLength', 'maximum', 'maxItems', 'maxProperties'
 const lowerLimits = new Set(['minLength', 'minimum', 'minItems', 'minProperties', 'exclusiveMinimum']);
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'];
 
-/** How long a deprecation is announced. A release can follow up to a month after its changes. */
+/** How long before its sunset an operation must be deprecated. A release can follow up to a month after its changes. */
 const MONTHS_ANNOUNCED = 6;
 const MONTHS_UNTIL_RELEASE = 1;
 
 /**
  * @param {object} before - the document of the last release
- * @param {object} after - the document now
+ * @param {object} after - the current document
  * @param {Date} now - an operation with an earlier sunset can be removed
- * @param {{ isRelease?: boolean }} options - whether this is a release: deprecations then need the full period
- * @returns {string[]} a line for each breaking change
+ * @param {{ isRelease?: boolean }} options - whether this is a release, which requires the full deprecation period
+ * @returns {string[]} one line per breaking change
  */
 export function breakingChanges(before, after, now = new Date(), { isRelease = false } = {}) {
   const found = differences(before, after, now);
@@ -58,8 +58,8 @@ function differences(was, is, now) {
 const operationOf = (line) => line.split(' › ', 1)[0];
 
 /**
- * api-smart-diff pairs the parts of an `allOf` or `oneOf` by similarity, texts included, and can pair the wrong ones. An
- * operation is compatible if it is so with or without its texts.
+ * api-smart-diff pairs the parts of an `allOf` or `oneOf` by similarity, texts included, and can pair the wrong parts.
+ * An operation is compatible if the comparison with or without texts finds no problem.
  */
 const withoutTexts = (document) =>
   JSON.parse(
@@ -71,7 +71,7 @@ const withoutTexts = (document) =>
 const movedServers = ({ servers: before }, { servers: after }) =>
   JSON.stringify(before) === JSON.stringify(after) ? [] : ['servers: the URL of the API has changed'];
 
-/** A sunset is announced in time, and never moved to an earlier day. */
+/** A sunset must be announced in time, and must not move to an earlier day. */
 function earlySunsets(before, after, now, months) {
   const earliest = new Date(now);
   earliest.setUTCMonth(earliest.getUTCMonth() + months);
@@ -92,12 +92,12 @@ function earlySunsets(before, after, now, months) {
   );
 }
 
-/** Why a difference breaks clients; undefined if it does not. */
+/** The reason why a difference breaks clients. Undefined if it does not. */
 function problemOf(diff, context) {
   const { action, after: now, before: was, path } = diff;
   const [section, name] = path;
   if (section === 'components') {
-    // Components are compared where they are used. Their names are never sent.
+    // Components are compared where they are used. Requests never contain their names.
     const isScheme = name === 'securitySchemes' && !annotations.has(path.at(-1)) && action !== 'add';
     return isScheme ? 'credentials are sent differently' : undefined;
   }
@@ -125,7 +125,7 @@ function removedOperation([, url, method], { before, now }) {
   return operations.every(([, operation]) => isOver(operation)) ? undefined : 'the operation was removed';
 }
 
-/** It is the method name in generated clients. */
+/** Generated clients use the operationId as a method name. */
 function renamedOperations(before, after) {
   return Object.entries(before.paths).flatMap(([url, item]) =>
     Object.entries(item).flatMap(([method, { operationId }]) => {
@@ -137,7 +137,7 @@ function renamedOperations(before, after) {
   );
 }
 
-/** An additional credential is compatible. Any other change can lock clients out. */
+/** An additional alternative credential is compatible. Any other change can lock clients out. */
 function changedSecurity({ action, path }, { before }) {
   const [, url, method] = path;
   const had = before.paths[url]?.[method]?.security ?? [];
@@ -173,7 +173,7 @@ function changedRequest(diff, context) {
   return narrowed({ ...diff, path: path.slice(6) }, context, path);
 }
 
-/** Previously valid requests must stay valid, with the same meaning. */
+/** Previously valid requests must remain valid, with the same meaning. */
 function narrowed({ action, after: now, before: was, path }, { merged }, whole) {
   const key = keywordOf(path);
   const parent = path.at(-2);
@@ -217,7 +217,7 @@ function changedResponse(diff, context) {
   return `${action} ${part}`;
 }
 
-/** Responses must stay within what was possible before, except for new fields, which clients ignore. */
+/** Responses must keep within the previous limits, except for new fields, which clients ignore. */
 function widened({ action, after: now, before: was, path }, { merged }, whole) {
   const key = keywordOf(path);
   const parent = path.at(-2);
@@ -225,7 +225,7 @@ function widened({ action, after: now, before: was, path }, { merged }, whole) {
   if (parent === 'required') return action === 'add' ? undefined : `the field ${was} is now optional`;
   if (key === 'required') return action === 'add' ? undefined : 'fields are now optional';
   if (parent === 'enum') {
-    // Clients handle specific values of an extensible enumeration, such as error codes, so existing values must stay.
+    // Clients may handle specific values of an extensible enum, such as error codes, so existing values must remain.
     if (isMarked(merged, whole.slice(0, -2), 'x-extensible'))
       return action === 'add' ? undefined : `the value ${JSON.stringify(was)} was removed`;
     return action === 'remove' ? undefined : `the value ${JSON.stringify(now)} is new`;
@@ -254,8 +254,8 @@ function holds(wide, narrow) {
 }
 
 /**
- * Whether the schema has a mark: `x-extensible` for an enumeration that can gain values, or a list that can get longer
- * with one; `x-always-enforced` for a pattern that was enforced before it was documented.
+ * Whether the schema has a mark: `x-extensible` for an enum that can gain values, or a list that can grow with such an
+ * enum; `x-always-enforced` for a pattern that was enforced before it was documented.
  */
 function isMarked(merged, path, mark) {
   const schema = path.reduce((value, name) => value?.[name], merged);

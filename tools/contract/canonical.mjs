@@ -1,21 +1,21 @@
 /**
- * Writes schemas that accept the same values in one way, so that the breaking-change check compares what they accept,
- * not how they say it.
+ * Rewrites equivalent schemas to one form, so that the breaking-change check compares the values that they accept, and
+ * not their notation.
  */
 
 const annotations = new Set(['description', 'title', 'example', 'examples']);
 const objectKeywords = new Set(['type', 'properties', 'required', 'additionalProperties']);
 
 /**
- * A copy of the document with references to schemas resolved, an `allOf` of objects as one object, and an `anyOf` of one
- * simple type and null as a list of types.
+ * A copy of the document with references to schemas resolved. An `allOf` of objects becomes one object, and an `anyOf`
+ * of one simple type and null becomes a list of types.
  */
 export function canonical(document) {
   const resolved = new Map();
   const schemaAt = (reference) => {
     const known = resolved.get(reference);
     if (known !== undefined) return known;
-    // Until it is resolved, so that a schema that contains itself keeps the reference.
+    // A placeholder, so that a schema that contains itself keeps the reference.
     resolved.set(reference, { $ref: reference });
     const schema = rewritten(
       reference
@@ -39,7 +39,7 @@ export function canonical(document) {
   return rewritten(document);
 }
 
-/** One object in place of the objects of an `allOf`; undefined if no single object accepts the same values. */
+/** One object that replaces the objects of an `allOf`. Undefined if no single object accepts the same values. */
 function flattened({ allOf, ...outside }) {
   const parts = [...allOf, outside];
   const properties = {};
@@ -64,7 +64,7 @@ function flattened({ allOf, ...outside }) {
   };
 }
 
-/** A schema that accepts what both accept; undefined if they differ in more than their values and texts. */
+/** A schema for the values that both accept. Undefined if they differ in more than their values and texts. */
 function intersection(first, second) {
   const both = { ...first, ...second };
   if (first.enum && second.enum) both.enum = second.enum.filter((value) => first.enum.includes(value));
@@ -78,7 +78,7 @@ function intersection(first, second) {
   return differing.length === 0 ? both : undefined;
 }
 
-/** One schema with two types, in place of the `anyOf` of a simple type and null; undefined if it is another `anyOf`. */
+/** One schema with two types that replaces the `anyOf` of a simple type and null. Undefined for any other `anyOf`. */
 function nullable({ anyOf, ...outside }) {
   const [one, ...others] = anyOf.filter(({ type }) => type !== 'null');
   const isNullable = others.length === 0 && anyOf.length === 2 && typeof one?.type === 'string';

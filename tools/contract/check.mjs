@@ -1,7 +1,7 @@
 /**
- * Compares openapi.json with `released.json`, the document of the last release. Prints breaking changes and exits with 1
- * if there are any. `released.json` changes only in release commits: once package.json has the new version,
- * `node tools/contract/check.mjs --release` copies the document.
+ * Compares openapi.json with `released.json`, the document of the last release. Prints breaking changes and exits with
+ * 1 if it finds any. `released.json` changes only in release commits: after package.json has the new version, `node
+ * tools/contract/check.mjs --release` copies the document.
  */
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -8,7 +8,7 @@ const released = 'tools/contract/released.json';
  * Checks that the last change to `released.json`, committed or not, came with a new version in package.json.
  *
  * @param {string} root of the checkout
- * @returns {string | undefined} an error message; undefined also without git, and if the file has never changed
+ * @returns {string | undefined} an error message; undefined without git, or if the file has never changed
  */
 export function strayChange(root) {
   const read = (commit, file) =>
@@ -24,7 +24,7 @@ export function strayChange(root) {
   return `${released} was changed ${after ? `by commit ${after}` : 'just now'}, which is not a release: the version in package.json is still ${version(after)}.`;
 }
 
-/** The output of git; undefined if it fails, as it does outside a repository. */
+/** The output of git. Undefined if git fails, for example outside a repository. */
 function git(root, ...args) {
   try {
     return execFileSync('git', args, {

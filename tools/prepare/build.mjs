@@ -19,9 +19,9 @@ const sources = [
   'package.json',
   'package-lock.json',
 ];
-/** Separate steps build these folders, and this step keeps them. */
+/** Other steps build these folders, and this step keeps them. */
 const builtApart = ['dashboard', 'reference', 'new-database'];
-/** Only the files above are part of the service. The SDK is built with the dashboard. */
+/** Only the files listed above are part of the service. The SDK is built with the dashboard. */
 const dashboardSources = ['src/dashboard', 'src/sdk'];
 
 /**
@@ -59,7 +59,7 @@ function keepBuiltApart(root, output) {
   }
 }
 
-/** The files whose changes cause another build, from `root`, without the configuration of the compiler. */
+/** The files whose changes trigger a build, from `root`, except for the compiler's configuration. */
 export const serviceFiles = (root) => sourceFiles(root, sources, dashboardSources);
 
 function sourcesHash(root) {

@@ -7,8 +7,8 @@ import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mj
 const stampName = '.built-from';
 
 /**
- * A step that builds a whole folder. It is done while the stamp in the folder matches the hash of the sources. The build
- * writes to a temporary folder, which is moved into place once it is complete.
+ * A step that builds a whole folder. It is done if the stamp in the folder matches the hash of the sources. The build
+ * writes to a temporary folder, which moves into place when complete.
  *
  * @param {object} options
  * @param {string} options.root

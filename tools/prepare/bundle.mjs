@@ -1,6 +1,6 @@
 /**
- * `node tools/prepare/bundle.mjs FOLDER`: compiles the service to FOLDER, with the code of its packages in a few files.
- * Loading its thousand modules one by one took longer than the rest of a start: docs/decisions/0037-one-bundle.md.
+ * `node tools/prepare/bundle.mjs FOLDER`: compiles the service to FOLDER, and bundles its packages into a few files.
+ * Loading a thousand modules one by one took most of the startup time: docs/decisions/0037-one-bundle.md.
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,16 +9,16 @@ import { programs } from './programs.mjs';
 
 /** Packages that stay in `node_modules`. */
 const apart = [
-  // They load native code, programs for threads, or data that lies beside them.
+  // These load native code, worker programs, or data files from their own folders.
   '@electric-sql/pglite',
   '@node-rs/argon2',
   '@scalar/fastify-api-reference',
   'pino',
   'pino-pretty',
   'piscina',
-  // As part of a bundle, its exports lose their names.
+  // A bundle would strip the names of its exports.
   '@zxcvbn-ts/language-common',
-  // Few services use it, and it is as large as all the others.
+  // Few services use these packages, and they are as large as all the others.
   '@opentelemetry/*',
 ];
 
@@ -31,18 +31,18 @@ try {
     entryPoints: programs.map((name) => ({ in: `src/${name}.ts`, out: name })),
     outdir: path.resolve(folder),
     bundle: true,
-    // One copy of what several programs use, and files of their own for what is loaded later.
+    // Shares code between programs in common files, and puts lazily loaded code into separate files.
     splitting: true,
     chunkNames: '[name]-[hash]',
     external: apart,
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // Nothing outside ASCII, neither in comments nor in templates: V8 keeps other sources at two bytes a character.
+    // Keeps non-ASCII characters out of comments and templates: they would make V8 use two bytes per character.
     minifyWhitespace: true,
     lineLimit: 120,
     supported: { 'template-literal': false },
-    // For packages that are CommonJS.
+    // For CommonJS packages.
     banner: {
       js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
     },

@@ -6,10 +6,10 @@ import zlib from 'node:zlib';
 const brotli = promisify(zlib.brotliCompress);
 const gzip = promisify(zlib.gzip);
 const { BROTLI_MAX_QUALITY, BROTLI_PARAM_QUALITY } = zlib.constants;
-/** Above this size, the best quality saves another tenth, but slows down the first start by seconds. */
+/** Above this size, the best quality saves another tenth, but slows the first start by seconds. */
 const LARGE_BYTES = 1_000_000;
 
-/** Writes compressed copies next to each file, so the server compresses nothing. Fonts and images are already compressed. */
+/** Writes compressed copies next to JS, CSS, and SVG files, so that the server compresses nothing. */
 export async function compress(folder) {
   const names = fs.readdirSync(folder, { recursive: true }).filter((name) => /\.(js|css|svg)$/.test(name));
   await Promise.all(

@@ -1,17 +1,17 @@
-/** A problem that the user can fix. Its message is one line that says how. */
+/** A problem that the user can fix. Its message is one line that says how to fix it. */
 export class Failure extends Error {}
 
-/** Progress goes to standard error, to keep standard output clean. */
+/** Writes progress to standard error, to keep standard output clean. */
 export function say(line) {
   process.stderr.write(`${line}\n`);
 }
 
 /**
- * Shows progress during `work`, because npm and tsc are silent when not on a terminal. Shows a running clock on a
- * terminal, a line every five seconds elsewhere (a CI log), and the duration at the end.
+ * Shows progress during `work`, because npm and tsc are silent without a terminal. A terminal shows a running clock.
+ * Other outputs, such as a CI log, get a line every five seconds. Both show the duration at the end.
  *
  * @template T
- * @param {string} title what is being done
+ * @param {string} title description of the work
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
@@ -38,7 +38,7 @@ export async function withProgress(title, work) {
   }
 }
 
-/** The message for a file system error; undefined for any other error. */
+/** The message for a file system error. Undefined for any other error. */
 export function failureFromFileSystem(error, root) {
   switch (error?.code) {
     case 'EACCES':

@@ -7,7 +7,7 @@ import { collect } from './process.mjs';
 import { contentHash, sourceFiles } from './sources.mjs';
 
 const home = 'src/dashboard';
-/** What the build includes. The dependencies of the SDK are in the root lock file. */
+/** The sources of the build. The root lock file contains the SDK's dependencies. */
 const sources = [
   home,
   'src/sdk',
@@ -20,14 +20,12 @@ const sources = [
 ];
 const installed = [`${home}/node_modules`];
 
-/** The files whose changes cause another build, from `root`. */
+/** The files whose changes trigger a build, from `root`. */
 export const dashboardFiles = (root) => sourceFiles(root, sources, installed);
 
 /**
- * The step that builds the dashboard to `dist/dashboard`, with a compressed copy of each file. Build dependencies are
- * installed only if there is something to build.
- *
- * @param {{ root: string }} options
+ * The step that builds the dashboard to `dist/dashboard`, with a compressed copy of each file. Installs build
+ * dependencies only if there is something to build.
  */
 export function dashboardStep({ root }) {
   const installation = installStep({ root, folder: home, scope: 'serve' });

@@ -11,9 +11,9 @@ const stampName = '.prepared.json';
 /**
  * The step that installs a package's dependencies with `npm ci`, with or without devDependencies.
  *
- * It is done while the stamp in node_modules matches the content of package-lock.json and the platform. npm installs to a
- * temporary folder, which is moved into place with the stamp once it is complete. If an install fails or is killed, the
- * previous one stays, and a running server is not affected.
+ * It is done if the stamp in node_modules matches the content of package-lock.json and the platform. npm installs to a
+ * temporary folder, which moves into place with the stamp when complete. If an install fails or is killed, the previous
+ * installation remains, and a running server is not affected.
  *
  * @param {{ root: string, folder: string, scope: 'serve' | 'everything' }} options
  */
@@ -31,7 +31,7 @@ export function installStep({ root, folder, scope }) {
   }
 
   async function run() {
-    // Serving must not remove what developers have installed.
+    // Serving must not remove packages that developers have installed.
     const all = scope === 'everything' || readStamp(target)?.scope === 'everything';
     const what =
       folder === '.' ? (all ? 'dependencies and development tools' : 'dependencies') : `tools of ${folder}`;
@@ -65,7 +65,7 @@ export function installStep({ root, folder, scope }) {
 
 async function npmCi(folder, all) {
   const options = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--prefer-offline'];
-  // By default, npm retries for more than a minute before it reports that there is no network.
+  // By default, npm retries for more than a minute before it reports a missing network.
   const env = {
     npm_config_fetch_retry_mintimeout: '1000',
     npm_config_fetch_retry_maxtimeout: '5000',
@@ -78,7 +78,7 @@ async function npmCi(folder, all) {
   if (code !== 0) throw new Failure(explainNpm(output, code));
 }
 
-/** After each install, tap generates its Test class for the plugins in .taprc. */
+/** Generates tap's Test class for the plugins in .taprc, which each install requires. */
 async function buildTap(folder) {
   const tap = path.join(folder, 'node_modules/.bin/tap');
   if (!fs.existsSync(tap) || !fs.existsSync(path.join(folder, '.taprc'))) return;

@@ -10,12 +10,12 @@ import { stopWhenInterrupted } from './process.mjs';
 const pollMs = 200;
 
 /**
- * Acquires the lock of a checkout, and waits while another process of this machine holds it. The lock is a socket that
- * the holder listens on: the kernel allows one, and closes it with the process, however that ends. Containers that share
- * a checkout do not exclude each other.
+ * Acquires the lock of a checkout, and waits while another process on this machine holds it. The lock is a socket on
+ * which the holder listens. The kernel allows only one listener, and closes the socket when the process ends for any
+ * reason. Containers that share a checkout do not exclude each other.
  *
  * @param {string} root
- * @param {{ onWait: () => void }} options called once, if another process holds the lock
+ * @param {{ onWait: () => void }} options `onWait` is called once if another process holds the lock
  * @returns {Promise<{ release(): void }>}
  */
 export async function takeLock(root, { onWait }) {
@@ -35,7 +35,7 @@ export async function takeLock(root, { onWait }) {
   }
 }
 
-/** On Linux, a name without a file. Elsewhere, a file that a killed process leaves behind. */
+/** On Linux, an abstract socket without a file. Elsewhere, a file, which remains if the process is killed. */
 function addressOf(root) {
   const name = `parley-${createHash('sha256').update(fs.realpathSync(root)).digest('hex').slice(0, 16)}`;
   return process.platform === 'linux' ? `\0${name}` : path.join(os.tmpdir(), name);
@@ -52,7 +52,7 @@ async function listen(address) {
   }
 }
 
-/** Whether the socket is a file that nobody listens on. */
+/** Whether the socket is a file without a listener. */
 async function isAbandoned(address) {
   if (address.startsWith('\0')) return false;
   const socket = net.connect(address);

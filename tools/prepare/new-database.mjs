@@ -8,8 +8,8 @@ const postgres = '@electric-sql/pglite';
 const sources = [`node_modules/${postgres}/package.json`, 'tools/prepare/new-database.mjs'];
 
 /**
- * The step that creates an empty embedded database in `dist/new-database`. The service copies it for each new `DATA_DIR`,
- * in a tenth of a second; creating one takes seconds and several hundred MB of memory.
+ * The step that creates an empty embedded database in `dist/new-database`. The service copies it for each new
+ * `DATA_DIR`, which takes a tenth of a second. Creating a database takes seconds and several hundred MB of memory.
  *
  * @param {{ root: string }} options
  */
@@ -22,7 +22,7 @@ export const newDatabaseStep = ({ root }) =>
     build: (output) => create(root, path.join(output, 'files')),
   });
 
-/** Runs in a new process, because this one started before the packages were installed. */
+/** Runs in a new process, because this process started before the packages were installed. */
 async function create(root, folder) {
   const program = `
     import { mkdirSync } from 'node:fs';

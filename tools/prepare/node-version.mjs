@@ -1,5 +1,5 @@
 /**
- * Describes in one line why this version of Node is not supported; undefined if it is.
+ * Explains in one line why this version of Node is not supported. Returns undefined if it is supported.
  *
  * @param {string} version the running version, such as `20.19.0`
  * @param {string} range from package.json; only the form `>=major.minor` is supported

@@ -3,8 +3,8 @@ const networkCodes =
 const certificateCodes = /\b(UNABLE_TO_\w+|SELF_SIGNED_CERT\w*|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT)\b/;
 
 /**
- * Turns the output of a failed `npm ci` into one line that says what to do. npm's output precedes it only if the cause is
- * unknown.
+ * Turns the output of a failed `npm ci` into one line with instructions. npm's output precedes the line only if the
+ * cause is unknown.
  */
 export function explainNpm(output, code) {
   const network = networkCodes.exec(output)?.[1];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { Failure } from './console.mjs';
 
-/** Thrown after Ctrl-C (or SIGTERM, SIGHUP), once the running program has exited. */
+/** Thrown after Ctrl-C (or SIGTERM, SIGHUP), when the running program has exited. */
 export class Interrupted extends Error {}
 
 let interrupted = false;
@@ -10,7 +10,7 @@ let running;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     interrupted = true;
-    // Not SIGTERM, because npm takes seconds to exit, and its output is discarded anyway.
+    // Not SIGTERM, because npm takes seconds to exit, and its output is discarded in any case.
     if (running?.pid !== undefined) killGroup(running.pid);
   });
 }
@@ -23,7 +23,7 @@ function killGroup(leader) {
   }
 }
 
-/** Throws after an interruption. Every loop calls it. */
+/** Throws after an interruption. Call it in every loop. */
 export function stopWhenInterrupted() {
   if (interrupted) throw new Interrupted();
 }
@@ -41,7 +41,7 @@ export function stopWhenInterrupted() {
 export function collect(program, args, { cwd, env = process.env }) {
   stopWhenInterrupted();
   return new Promise((resolve, reject) => {
-    // A new process group (detached), so the program's child processes end with it.
+    // A new process group (detached), so that the program's child processes end with it.
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     running = child;
     let output = '';

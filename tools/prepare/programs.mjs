@@ -1,4 +1,4 @@
-/** What people start, and what runs in a thread of its own. */
+/** Programs that users start, and programs that run in worker threads. */
 export const programs = [
   'main',
   'bodies/worker',

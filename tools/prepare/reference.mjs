@@ -11,8 +11,8 @@ const renderer = '@scalar/fastify-api-reference';
 const sources = [`node_modules/${renderer}/package.json`, 'tools/prepare/reference.mjs'];
 
 /**
- * The step that extracts the API reference's renderer from its package to `dist/reference`, under a content-hashed name,
- * with compressed copies.
+ * The step that extracts the API reference's renderer from its package to `dist/reference`, under a content-hashed
+ * name, with compressed copies.
  *
  * The package contains the renderer as a string and serves it as a plugin, so the plugin's response is the file.
  *
@@ -34,7 +34,7 @@ export const referenceStep = ({ root }) =>
     },
   });
 
-/** Runs in a new process, because this one started before the packages were installed. */
+/** Runs in a new process, because this process started before the packages were installed. */
 async function takeOut(root, file) {
   const program = `
     import { writeFileSync } from 'node:fs';

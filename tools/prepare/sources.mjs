@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * One hash over the names and contents of all sources of a build. Unlike file times, it works with any git checkout.
+ * Hashes the names and contents of all sources of a build. Unlike file times, the hash works with any git checkout.
  *
  * @param {string} root
  * @param {string[]} sources files and folders, from `root`; missing ones count as empty
- * @param {string[]} [except] files and folders below them to ignore
+ * @param {string[]} [except] files and folders to ignore
  */
 export function contentHash(root, sources, except = []) {
   const hash = createHash('sha256');
@@ -18,7 +18,7 @@ export function contentHash(root, sources, except = []) {
   return hash.digest('hex');
 }
 
-/** The paths from `root` of the files that `contentHash` reads. */
+/** The files that `contentHash` reads, as paths from `root`. */
 export const sourceFiles = (root, sources, except = []) =>
   sources.flatMap((source) => filesUnder(root, source, except));
 
@@ -33,7 +33,7 @@ function filesUnder(root, name, except) {
     .flatMap((inner) => filesUnder(root, `${name}/${inner}`, except));
 }
 
-/** The stamp of a built folder; undefined if there is none. */
+/** The stamp of a built folder. Undefined if it has none. */
 export function readStamp(folder, stampName) {
   try {
     return fs.readFileSync(path.join(folder, stampName), 'utf8');

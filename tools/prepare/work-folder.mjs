@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * `.prepare/` contains unfinished work. It is on the same file system as the checkout, so one rename moves
+ * `.prepare/` contains unfinished work. It is on the same file system as the checkout, so that one rename moves
  * finished work into place. Its .gitignore excludes it from git.
  */
 export function workFolder(root) {
@@ -14,7 +14,7 @@ export function workFolder(root) {
   return folder;
 }
 
-/** A new folder for this run. A killed run can leave it behind, but nothing reads it. */
+/** Creates a new folder for this run. A killed run can leave it behind, but nothing reads it. */
 export function unfinishedFolder(root, kind) {
   const folder = path.join(workFolder(root), `unfinished-${kind}-${randomBytes(6).toString('hex')}`);
   fs.mkdirSync(folder);
@@ -32,7 +32,7 @@ export function moveIntoPlace(root, finished, target) {
   removeQuietly(old);
 }
 
-/** Removes leftovers of killed runs. Call it with the lock held, so none of them is in use. */
+/** Removes the leftovers of killed runs. Call it while holding the lock, so that no leftover is in use. */
 export function removeLeftovers(root) {
   const folder = workFolder(root);
   for (const name of fs.readdirSync(folder)) {
@@ -40,7 +40,7 @@ export function removeLeftovers(root) {
   }
 }
 
-/** Removes what it can: an orphaned npm may still be writing to the folder, and the next run tries again. */
+/** Removes a folder as far as possible. An orphaned npm may still be writing to it, and the next run tries again. */
 export function removeQuietly(folder) {
   try {
     fs.rmSync(folder, { recursive: true, force: true });

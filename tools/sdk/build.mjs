@@ -1,8 +1,8 @@
 /**
  * Builds the SDK as an npm package: `node tools/sdk/build.mjs [FOLDER]`, by default `sdk/`.
  *
- * Its dependencies are bundled (`bundleDependencies`), because `npm install ./sdk` links the folder without installing
- * them.
+ * The package bundles its dependencies (`bundleDependencies`), because `npm install ./sdk` links the folder without
+ * installing them.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -16,7 +16,7 @@ const read = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
 const installed = (name) => path.join(root, 'node_modules', name);
 
 const direct = ['eventsource-parser', 'openapi-fetch'];
-/** Includes their dependency `openapi-typescript-helpers`, which only has types. */
+/** Includes their dependency `openapi-typescript-helpers`, which has only types. */
 const bundled = [...direct, ...direct.flatMap((name) => dependenciesOf(name))];
 
 fs.rmSync(target, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
  * Generates the SDK's files from openapi.json: `src/sdk/schema.d.ts` (all types, by openapi-typescript) and
- * `src/sdk/operations.ts` (each operationId with its method, path, and description). `make check` fails if either is out
+ * `src/sdk/operations.ts` (the method, path, and description of each operationId). `make check` fails if either is out
  * of date.
  */
 import fs from 'node:fs';
@@ -46,7 +46,7 @@ ${found.map(member).join('\n\n')}
 function entry({ method, path, operation }) {
   const parameters = (operation.parameters ?? []).map(resolved);
   const hasBody = operation.requestBody !== undefined;
-  // The SDK leaves out optional ones.
+  // Required query parameters and a body would be ambiguous. The SDK omits optional query parameters in this case.
   if (hasBody && parameters.some((parameter) => parameter.in === 'query' && parameter.required))
     throw new Error(
       `${operation.operationId} has both a body and query parameters, so its fields are ambiguous.`,
