@@ -7,14 +7,14 @@ export type Operation = {
   summary: string;
   description: string;
   tag: string;
-  /** By status. References are resolved, except inside schemas. */
+  /** Responses by status. References are resolved, except within schemas. */
   responses: Record<string, Json>;
 };
 
 /** A group of operations. */
 export type Tag = { name: string; description: string };
 
-/** In reading order. */
+/** The tags in reading order. */
 export const tagsOf = (document: { tags?: Tag[] }): Tag[] => document.tags ?? [];
 
 export const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;

@@ -1,6 +1,6 @@
 /**
- * A call of the API as code samples, and such samples for each operation from the document's examples. They run
- * unchanged: the key comes from `PARLEY_KEY`, the session from `cookies.txt` or `PARLEY_COOKIE`.
+ * Code samples for API calls, and for each operation from the examples in the document. Samples run unchanged: the key
+ * comes from `PARLEY_KEY`, and the session from `cookies.txt` or `PARLEY_COOKIE`.
  */
 import { methods, resolved } from './api-document.ts';
 
@@ -28,13 +28,13 @@ type Credential = 'key' | 'x-api-key' | 'session' | 'none';
 export type Call = {
   method: string;
   url: string;
-  /** The API key as a Bearer credential or in `x-api-key`, or a cookie. */
+  /** The credential: an API key as a bearer token or in `x-api-key`, or a cookie. */
   credential: Credential;
-  /** All others. */
+  /** All headers except the credential. */
   headers: Readonly<Record<string, string>>;
-  /** Absent if the operation has no body. */
+  /** Undefined if the operation has no body. */
   body: unknown;
-  /** A sign-in, whose response sets the cookie. */
+  /** Whether the response sets the session cookie, as for a sign-in. */
   givesCookie: boolean;
   answer: 'none' | 'json' | 'text';
 };
@@ -46,7 +46,7 @@ function exampleOf({ example, schema }: Media): unknown {
   return example ?? ofSchema ?? schema?.default;
 }
 
-/** A part of a URL that needs no quotes in any language. */
+/** Encodes a part of a URL so that it needs no escapes in any shell or language. */
 export const inUrl = (text: string): string =>
   encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -55,7 +55,7 @@ export const inUrl = (text: string): string =>
 
 const isSuccess = (status: string) => status.startsWith('2');
 
-/** What a successful call returns. */
+/** The type of a successful response's body. */
 export function answerOf(document: object, responses: Readonly<Record<string, object>> = {}): Call['answer'] {
   const success = Object.keys(responses).filter(isSuccess);
   if (success.every((status) => status === '204' || status === '202')) return 'none';
@@ -224,14 +224,14 @@ function python({ answer, body, credential, givesCookie, headers, method, url }:
   ].join('\n');
 }
 
-/** A call in each language. */
+/** Creates a sample in each language. */
 export const samplesOf = (call: Call): CodeSample[] => [
   { lang: 'Shell', label: 'curl', source: curl(call) },
   { lang: 'JavaScript', label: 'JavaScript', source: javascript(call) },
   { lang: 'Python', label: 'Python', source: python(call) },
 ];
 
-/** Returns a copy of a document with `x-codeSamples`. They call `origin`, which has no trailing slash. */
+/** Returns a copy of a document with `x-codeSamples`. The samples call `origin`, which has no trailing slash. */
 export function withCodeSamples<T extends Document>(document: T, origin: string): T {
   const paths = structuredClone(document.paths ?? {}) as Record<string, Record<string, Operation>>;
   for (const [path, item] of Object.entries(paths)) {

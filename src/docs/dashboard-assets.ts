@@ -1,9 +1,9 @@
-/** What the documentation shares with the dashboard: its icon, its typeface, and its colors. */
+/** Assets that the documentation shares with the dashboard: its icon, typeface, and colors. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { sharedColors } from '../dashboard/colors.ts';
 import { builtDashboard, dashboardIndex, isDashboardBuilt } from './built-dashboard.ts';
 
-/** The rules with which the built dashboard loads its font. Without it, pages use the system's font. */
+/** The font rules of the built dashboard. If it is not built, pages use the system font. */
 function fontFaces(): string {
   if (!isDashboardBuilt) return '';
   const assets = new URL('assets/', builtDashboard);
@@ -15,7 +15,7 @@ function fontFaces(): string {
   return [...new Set(rules)].join('\n');
 }
 
-/** For `<head>`. Without the dashboard, pages have no icon. */
+/** HTML for `<head>`. Pages have no icon if the dashboard is not built. */
 export const iconLink = /<link rel="icon"[^>]*>/.exec(dashboardIndex ?? '')?.[0] ?? '';
 
 const cssName = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -26,8 +26,8 @@ const variablesOf = (theme: 'dark' | 'light'): string =>
     .join(' ');
 
 /**
- * CSS that declares the font and a variable for each color. The classes are the API renderer's, which has dark parts in
- * light pages. Not with `light-dark()`, which Safari before 17.5 does not know.
+ * CSS that declares the font and a variable for each color. The API renderer uses these classes, because it has dark
+ * parts on light pages. Safari before 17.5 does not support `light-dark()`.
  */
 export const sharedStyles = `${fontFaces()}
 :root, .light-mode { ${variablesOf('light')} }

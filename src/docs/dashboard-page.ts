@@ -6,7 +6,7 @@ import { isApiPath, sendPage, wantsPage } from './layout.ts';
 
 const placeholder = '%CSP_NONCE%';
 
-/** Replaces the headers of other responses. Styles that components add at run time carry the nonce. */
+/** Replaces the headers of other responses. Styles that components add at run time have the nonce. */
 const securityHeaders = (nonce: string) => ({
   'content-security-policy': [
     "default-src 'none'",
@@ -31,7 +31,7 @@ const notBuilt = {
 `,
 };
 
-/** Sends the dashboard's page, or 503 if it is not built. Keeps the status of `reply`. */
+/** Sends the dashboard, or 503 if it is not built. Keeps the status of `reply`. */
 export function sendDashboard(reply: FastifyReply): FastifyReply {
   if (dashboardIndex === undefined) return sendPage(reply.code(503), notBuilt);
   const nonce = randomBytes(16).toString('base64');
@@ -41,6 +41,6 @@ export function sendDashboard(reply: FastifyReply): FastifyReply {
     .send(dashboardIndex.replaceAll(placeholder, nonce));
 }
 
-/** Whether a browser opened an unknown address that the dashboard can explain. */
+/** Whether a browser opened an unknown path, for which the dashboard has a page. */
 export const wantsNotFoundPage = (request: FastifyRequest): boolean =>
   isDashboardBuilt && wantsPage(request) && !isApiPath(request.url);

@@ -8,11 +8,11 @@ import type { Entry } from './search-entries.ts';
 import { SEARCH_PATH, searchForm } from './search-form.ts';
 
 const PER_PAGE = 20;
-/** If fewer entries match all words, entries that match some are results, too. */
+/** If fewer entries match all words, the results also include entries that match some of the words. */
 const FEW = 5;
-/** In characters. */
+/** Length in characters. */
 const EXCERPT_LENGTH = 200;
-/** For the event loop: of ten words that were not searched for before. */
+/** Event loop time of a query with ten words that no earlier query contained. */
 const SEARCH_MICROSECONDS = 4000;
 
 function beginningOf(text: string): string {
@@ -30,7 +30,7 @@ const pageLink = (query: string, number: number, title: string) => ({
 async function resultsHtml(query: string, page: number, documentation: Documentation): Promise<string> {
   const index = await documentation();
   await loopShare.take(SEARCH_MICROSECONDS);
-  // All of them, so that the pages neither repeat nor omit any.
+  // Request all hits, so that pages neither repeat nor skip any.
   const { hits } = index.search(query, {
     limit: Number.POSITIVE_INFINITY,
     accepts: isEntry,
@@ -67,9 +67,9 @@ async function resultsHtml(query: string, page: number, documentation: Documenta
 }
 
 /**
- * Search results, or the form alone without a query. Uses only the first ten distinct words.
+ * Search results, or only the form if the query is empty. Uses only the first ten distinct words.
  *
- * @param page - from 1; the last one if there are fewer
+ * @param page - counts from 1; shows the last page if there are fewer
  */
 export const searchPage = async (
   query: string,

@@ -1,4 +1,4 @@
-/** The one search index over the whole documentation of this service. */
+/** The search index over this service's documentation. */
 import { guides } from './guides.ts';
 import { type Entry, pageEntries, type SectionEntry, sectionEntries } from './search-entries.ts';
 import { SearchIndex } from './search-index.ts';
@@ -9,9 +9,9 @@ export const isSection = (entry: Entry | SectionEntry): entry is SectionEntry =>
 export const isEntry = (_entry: Entry | SectionEntry): _entry is Entry => true;
 
 /**
- * Builds the index when it is first asked for, which takes about as long as reading the guides.
+ * Builds the index on first use, which takes about as long as reading the guides.
  *
- * @param document - returns the OpenAPI document, which is complete once all routes are registered
+ * @param document - returns the OpenAPI document, which is complete after all routes are registered
  */
 export function documentation(document: () => object): Documentation {
   let index: ReturnType<Documentation> | undefined;

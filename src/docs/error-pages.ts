@@ -1,4 +1,4 @@
-/** A page for each error code, the target of `error.docs`, and the list of them. */
+/** A page for each error code, to which `error.docs` links, and a list of the pages. */
 import { STATUS_CODES } from 'node:http';
 import { html } from 'ghtml';
 import { type ErrorCode, errorCodes, errorTable } from '../../schemas/errors.ts';
@@ -10,7 +10,7 @@ import { markdownPage } from './markdown-pages.ts';
 import { neighbourLinks } from './pager.ts';
 import { operationUrl } from './reference.ts';
 
-/** The guide with a section for each code. */
+/** The guide that has a section for each code. */
 const GUIDE = 'errors';
 
 function raisedBy(document: object, code: ErrorCode) {
@@ -33,14 +33,14 @@ function operationList(document: object, code: ErrorCode): string {
     .join('\n');
 }
 
-/** Links of the guide, as they are on any other page. */
+/** Converts links of the guide to paths that work on any page. */
 const withPaths = (markdown: string) =>
   markdown.replace(/(?<=\]\()[^)\s]+(?=\))/g, (href) => resolveLink(href, GUIDE));
 
 /**
- * `/docs/errors/CODE`: what the code means, what to do, and which operations return it.
+ * `/docs/errors/CODE`: the meaning of the code, the fix, and the operations that return it.
  *
- * @param guides - one of them has a section for each code
+ * @param guides - must include the guide with a section for each code
  */
 export function errorMarkdown(guides: readonly Guide[], document: object, code: ErrorCode): string {
   const { message, status, type } = errorTable[code];
@@ -58,7 +58,7 @@ export function errorMarkdown(guides: readonly Guide[], document: object, code: 
 
 const link = (code: ErrorCode | undefined) => code && { href: errorUrl('', code), title: code };
 
-/** @param markdown - from `errorMarkdown` */
+/** @param markdown - the result of `errorMarkdown` */
 export function errorCodePage(code: ErrorCode, markdown: string, publicUrl: string): Page {
   const position = errorCodes.indexOf(code);
   const more = html`<p><a href="/docs/errors">All errors</a> · <a href="${guideUrl('', GUIDE)}">Error format and how to handle errors</a></p>
@@ -67,7 +67,7 @@ export function errorCodePage(code: ErrorCode, markdown: string, publicUrl: stri
   return markdownPage(errorUrl('', code), markdown, publicUrl, more + neighbours);
 }
 
-/** `/docs/errors`. */
+/** The Markdown of `/docs/errors`. */
 export const errorIndexMarkdown = (): string =>
   [
     '# Errors',

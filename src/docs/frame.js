@@ -1,6 +1,6 @@
 // The header of every page.
 
-// Applies the theme and the session that the dashboard stores, before the page is drawn. The reader can change the theme.
+// Applies the stored theme and session of the dashboard before the first paint. The reader can change the theme.
 (() => {
   const key = 'mantine-color-scheme-value';
   const themes = {
@@ -43,20 +43,20 @@
       try {
         localStorage.setItem(key, next);
       } catch {
-        // Storage is unavailable: the choice lasts until the page is closed.
+        // Storage is unavailable, so the choice lasts until the page closes.
       }
       show(next);
     });
   });
 })();
 
-// Ctrl+K, ⌘K, and / lead to the search.
+// Ctrl+K, ⌘K, and / focus the search field.
 addEventListener('keydown', (event) => {
   const { altKey, ctrlKey, key, metaKey, shiftKey, target } = event;
   const isSlash =
     key === '/' && !ctrlKey && !metaKey && !altKey && !target.closest('input, textarea, [contenteditable]');
   const isCommand = key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey && !shiftKey;
-  // A dialog keeps the focus.
+  // Dialogs keep the focus.
   if ((!isSlash && !isCommand) || target.closest('[role=dialog]')) return;
   event.preventDefault();
   const field = document.querySelector('form.search input');

@@ -1,4 +1,4 @@
-/** The list of guides, and a page for each. */
+/** The list of guides, and a page for each guide. */
 import { html } from 'ghtml';
 import { withAllLanguages } from './guide-samples.ts';
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
@@ -8,7 +8,7 @@ import { markdownUrl } from './markdown-pages.ts';
 import { neighbourLinks } from './pager.ts';
 import { contents, outline, sideList } from './side.ts';
 
-/** On a phone, in characters. */
+/** Width of a table column on a phone, in characters. */
 const COLUMN_WIDTH = 12;
 
 const toLink = ({ slug, title }: Guide) => ({ href: guideUrl('', slug), title });
@@ -16,7 +16,7 @@ const link = (guide: Guide | undefined) => guide && toLink(guide);
 
 const ofGroup = (group: string) => guides().filter((guide) => groupOf(guide) === group);
 
-/** `/docs/guides`. */
+/** The Markdown of `/docs/guides`. */
 export const guideIndexMarkdown = (publicUrl: string): string =>
   [
     '# Guides',
@@ -34,10 +34,10 @@ export const guideIndexMarkdown = (publicUrl: string): string =>
   ].join('\n\n');
 
 /**
- * `/docs/guides/SLUG`.
+ * The page `/docs/guides/SLUG`.
  *
- * @param markdown - of the guide, as this service shows it
- * @param document - of the API that the guide's samples call
+ * @param markdown - the guide with this service's origin and models
+ * @param document - the OpenAPI document of the operations that samples call
  */
 export function guidePage(guide: Guide, markdown: string, publicUrl: string, document: object): Page {
   const all = guides();

@@ -1,10 +1,10 @@
-/** The curl calls of the guides in the other languages, as the reference's samples are. Decision 0028. */
+/** Translates the guides' curl calls to other languages, like the samples of the reference. Decision 0028. */
 import { parseArgs } from 'node:util';
 import { type Operation, operationsOf } from './api-document.ts';
 import { answerOf, type Call, samplesOf } from './code-samples.ts';
 import { sampleBlock } from './operation-markdown.ts';
 
-/** A part of a word of the shell. Variables are only known as the key in a header. */
+/** A part of a shell word. The only supported variable is the key in a header. */
 const part = String.raw`'([^']*)'|"([^"$\`\\]*|(?:Authorization: Bearer|x-api-key:) \$PARLEY_KEY)"|\\(')|([\w./:@=,+%~-])`;
 const parts = new RegExp(part, 'g');
 const word = `(?:${part})+`;
@@ -15,7 +15,7 @@ const wordsOf = (text: string): string[] =>
     whole.replace(parts, (_, single, double, escaped, bare) => single ?? double ?? escaped ?? bare),
   );
 
-/** Those that another language can express. */
+/** Options of curl that have an equivalent in the other languages. */
 const options = {
   silent: { type: 'boolean', short: 's' },
   'show-error': { type: 'boolean', short: 'S' },
@@ -64,12 +64,12 @@ function callOf(text: string, document: object, operations: readonly Operation[]
   };
 }
 
-/** A block that has no sample in another language after it. */
+/** A block without a sample in another language after it. */
 const lonely = /^```bash\n(curl .*(?:\n(?!```).*)*)\n```$(?!\n\n```(?:js|python|ts)$)/gm;
 
 /**
- * Adds JavaScript and Python to each block of a guide that is a single curl call of an operation. Leaves blocks that
- * they could not express: variables, pipes, several commands, or options about what curl prints.
+ * Adds JavaScript and Python to each block of a guide that is a single curl call of an operation. Skips blocks that
+ * these languages cannot express: variables, pipes, several commands, or options for curl's output.
  */
 export function withAllLanguages(markdown: string, document: object): string {
   const operations = operationsOf(document);

@@ -1,5 +1,5 @@
 /**
- * The guides: Markdown files in `docs/guides`, shown as pages and searched by the built-in engines. Contract section 8.
+ * The guides: Markdown files in `docs/guides`, which pages show and the built-in engines search. Contract section 8.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,16 +8,16 @@ import { projectRoot } from '../project.ts';
 
 export type Section = {
   heading: string;
-  /** The URL fragment, as GitHub makes it. */
+  /** The URL fragment, in GitHub's format. */
   anchor: string;
-  /** Everything below the heading. */
+  /** All Markdown below the heading. */
   markdown: string;
-  /** The same as plain text, without code. */
+  /** The section as plain text, without code. */
   text: string;
 };
 
 export type Guide = {
-  /** The file name without `.md`, and the last part of the address. */
+  /** The file name without `.md`, which is also the last part of the path. */
   slug: string;
   title: string;
   summary: string;
@@ -27,7 +27,7 @@ export type Guide = {
 
 export const OPERATOR_GUIDES = 'Run your own';
 
-/** In reading order. Guides that are not listed follow by name, in the last group. */
+/** Groups in reading order. Unlisted guides follow by name, in the last group. */
 const groups = {
   Start: ['getting-started', 'authentication'],
   Keys: ['keys', 'browser-keys', 'rotating-and-leaked-keys'],
@@ -61,10 +61,10 @@ export const groupOf = ({ slug }: Pick<Guide, 'slug'>): string =>
   Object.entries(groups).find(([, slugs]) => (slugs as readonly string[]).includes(slug))?.[0] ??
   (guideGroups.at(-1) as string);
 
-/** The origin in the guides' examples. */
+/** The origin in the examples of guides. */
 const EXAMPLE_ORIGIN = 'http://localhost:3000';
 
-/** Makes anchors like GitHub: a repeated name gets `-1`. Use one maker per document, with all headings in order. */
+/** Creates GitHub's anchors: a repeated name gets `-1`. Use one instance per document, for all headings in order. */
 export function anchorMaker(): (heading: string) => string {
   const seen = new Map<string, number>();
   return (heading) => {
@@ -93,7 +93,7 @@ export const inlineText = (tokens: readonly Token[]): string =>
 const cellsText = (cells: readonly Tokens.TableCell[]) =>
   cells.map((cell) => inlineText(cell.tokens)).join(' – ');
 
-/** One line per paragraph, list item, or row, without code. */
+/** Returns one line per paragraph, list item, or row, without code. */
 function blockText(token: Token): string[] {
   if (token.type === 'table') return [token.header, ...token.rows].map(cellsText);
   if (token.type === 'list')
@@ -112,7 +112,7 @@ const languageNames: Record<string, string> = {
   json: 'JSON',
 };
 
-/** Lets "in Python" match sections with Python examples. */
+/** Lists example languages as text, so that "in Python" matches sections with Python examples. */
 function examplesLine(blocks: readonly Token[]): string[] {
   const languages = blocks.flatMap((block) =>
     block.type === 'code' ? (languageNames[block.lang ?? ''] ?? []) : [],
@@ -132,7 +132,7 @@ function section(heading: Tokens.Heading, anchor: string, blocks: readonly Token
   };
 }
 
-/** Parses `# Title`, a summary paragraph, then `##` sections. Throws an Error without a title and paragraph. */
+/** Parses `# Title`, a summary paragraph, and `##` sections. Throws an Error without a title and paragraph. */
 export function parseGuide(slug: string, markdown: string): Guide {
   const tokens = marked.lexer(markdown);
   const [title, summary] = tokens.filter(({ type }) => type !== 'space');
@@ -161,7 +161,7 @@ const orderOf = ({ slug }: Guide) =>
 
 let installed: readonly Guide[] | undefined;
 
-/** The guides in reading order, read from disk once. */
+/** The guides in reading order. Read from disk once. */
 export function guides(): readonly Guide[] {
   if (installed === undefined) {
     const folder = new URL('docs/guides/', projectRoot);
@@ -175,7 +175,7 @@ export function guides(): readonly Guide[] {
   return installed;
 }
 
-/** Changes whenever a guide changes. */
+/** A hash that changes whenever a guide changes. */
 export const guidesDigest = (all: readonly Guide[]): string =>
   createHash('sha256').update(JSON.stringify(all)).digest('hex');
 
@@ -183,15 +183,15 @@ export const guideUrl = (publicUrl: string, slug: string, anchor = ''): string =
   `${publicUrl}/docs/guides/${slug}${anchor === '' ? '' : `#${anchor}`}`;
 
 /**
- * Resolves a link in the guide `slug`, such as `keys.md#create-an-api-key` or `#anchor`. Other addresses stay
- * unchanged. Without `publicUrl`, returns a path.
+ * Resolves a link in the guide `slug`, such as `keys.md#create-an-api-key` or `#anchor`. Returns other links unchanged.
+ * Without `publicUrl`, returns a path.
  */
 export function resolveLink(href: string, slug: string, publicUrl = ''): string {
   const [, target, anchor] = /^(?:\.\/)?(?:([\w-]+)\.md)?(?:#([^#]+))?$/.exec(href) ?? [];
   return target === undefined && anchor === undefined ? href : guideUrl(publicUrl, target ?? slug, anchor);
 }
 
-/** Within a URL, or as the SDK's base URL. */
+/** Matches the origin within a URL, or as the SDK's base URL. */
 const exampleOrigin = new RegExp(`(?<=baseUrl: ')${EXAMPLE_ORIGIN}|${EXAMPLE_ORIGIN}(?=/)`, 'g');
 
 export const withOwnOrigin = (markdown: string, publicUrl: string): string =>

@@ -1,4 +1,4 @@
-/** Names the reader's key next to the samples of a page. */
+/** Shows which key a reader can use for the samples of a page. */
 import { html } from 'ghtml';
 import { keyPrefix } from '../domain/api-key.ts';
 import type { Page } from './layout.ts';
@@ -6,7 +6,7 @@ import { KEY_COMMENT_MARKS, KEY_NOTE_MARK } from './markdown.ts';
 
 type NamedKey = { publicId: string; name: string };
 
-/** What the reader's samples expect in `PARLEY_KEY`. It is for this reader only: do not cache it. */
+/** The note about `PARLEY_KEY`. It is specific to the reader, so do not cache it. */
 export const keyNote = (key: NamedKey | undefined): string =>
   html`<p class="key">The samples read your key from <code>PARLEY_KEY</code>. !${
     key
@@ -15,14 +15,14 @@ export const keyNote = (key: NamedKey | undefined): string =>
   }</p>
 `;
 
-/** Without the name, which may have several lines. */
+/** Omits the key's name, which may have several lines. */
 const keyComment = (sign: string, { publicId }: NamedKey) =>
   html`<span class="own-key">!${sign} PARLEY_KEY: ${keyPrefix(publicId)}…
 </span>`;
 
 /**
- * Returns the page with the prefix of the reader's newest active key, above the samples and in each, or with a link to
- * create one. It is for this reader only: do not cache it.
+ * Returns the page with the prefix of the reader's newest active key, above the samples and in each sample. Without a
+ * key, adds a link to create one. The page is specific to the reader, so do not cache it.
  *
  * @param newestKey - called only if the page has samples
  */

@@ -1,4 +1,4 @@
-/** The frame of every plain page: its styles and optional scripts, with no external resources. */
+/** The frame of all plain pages: styles and optional scripts, without external resources. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +9,7 @@ import { projectRoot, version } from '../project.ts';
 import { iconLink, sharedStyles } from './dashboard-assets.ts';
 import { SEARCH_PATH, searchForm } from './search-form.ts';
 
-/** A file that pages load. Its address changes with its content, so browsers may cache it. */
+/** A file that pages load. Its URL changes with its content, so browsers may cache it. */
 export function pageFile(name: string, type: string, before = '') {
   const content = before + readFileSync(new URL(`src/docs/${name}`, projectRoot), 'utf8');
   const path = `/assets/${name}`;
@@ -30,15 +30,15 @@ const script = pageFile('page.js', 'text/javascript; charset=utf-8');
 export const pageFiles = [frameStyles, stylesheet, sideStyles, frameScript, script];
 
 /**
- * Only a page that copies its Markdown may read from this origin. Hashes of the two scripts would be stricter, but WebKit
- * reports a violation for each: it preloads scripts without their `integrity` (https://bugs.webkit.org/show_bug.cgi?id=305461).
+ * Only pages that copy their Markdown may fetch from this origin. Hashes of both scripts would be stricter, but WebKit
+ * reports violations: it preloads scripts without `integrity` (https://bugs.webkit.org/show_bug.cgi?id=305461).
  */
 const securityHeaders = (copiesMarkdown: boolean) => ({
   'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; ${copiesMarkdown ? "connect-src 'self'; " : ''}base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',
 });
 
-/** For `<head>`. The script is not deferred, so that no other theme flashes up. */
+/** HTML for `<head>`. The script is not deferred, so that no other theme flashes. */
 export const frameHead = html`!${iconLink}
 <link rel="stylesheet" href="${frameStyles.url}">
 <script src="${frameScript.url}"></script>`;
@@ -46,7 +46,7 @@ export const frameHead = html`!${iconLink}
 const icon = (theme: string, drawing: string) =>
   html`<svg class="${theme}" width="20" height="20" viewBox="0 0 24 24" aria-hidden="true">!${drawing}</svg>`;
 
-/** The dashboard's icons. */
+/** Icons for themes, as in the dashboard. */
 const themeIcons = [
   icon('auto', '<rect x="3" y="4" width="18" height="12" rx="2"/><path d="M9 20h6M12 16v4"/>'),
   icon(
@@ -64,14 +64,14 @@ const links: Record<string, string> = {
   '/docs/errors': 'Errors',
 };
 
-/** The sections of the dashboard, which `frame.js` shows to those who are signed in. */
+/** The sections of the dashboard. `frame.js` shows them to signed-in readers. */
 const sectionLinks = sections.map(
   ({ name, path, ...rest }) =>
     html`<a class="${name}${'isForOperators' in rest ? ' for-operators' : ''}" href="${path}"><svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${drawings[name]}"/></svg>${nameOf(name)}</a>
 `,
 );
 
-/** The longest path above an address, or the address itself, that the header links to. */
+/** The longest path in the header that is a prefix of the page's path. */
 const partOf = (path: string): string | undefined =>
   [...Object.keys(links), SEARCH_PATH]
     .filter((part) => `${path}/`.startsWith(`${part}/`))
@@ -80,8 +80,7 @@ const partOf = (path: string): string | undefined =>
 const currentMark = (isPage: boolean) => ` aria-current="${isPage ? 'page' : 'true'}"`;
 
 /**
- * The header of every page. It marks the part that the page belongs to, and has the search, which the page of results has
- * in its text.
+ * The header of every page. It marks the current part, and includes the search field, except on the search page.
  *
  * @param current - the path of the page
  */
@@ -101,28 +100,28 @@ export const frameHeader = (current: string) => html`<header class="frame" data-
 
 export type Page = {
   title: string;
-  /** For search engines and link previews. */
+  /** Shown by search engines and link previews. */
   description: string;
-  /** HTML of `<main>`, with all values already escaped. */
+  /** HTML of `<main>`, with all values escaped. */
   main: string;
-  /** Whether `main` has `markdownLinks`. */
+  /** Whether `main` contains `markdownLinks`. */
   copiesMarkdown?: boolean;
   /** HTML of `sideList` and `outline`. */
   beside?: { list: string; outline: string };
 };
 
-/** A button that copies the Markdown at an address, and the link to it. `page.js` makes the button work. */
+/** A button that copies the Markdown at a URL, and a link to it. `page.js` implements the button. */
 export const markdownLinks = (url: string): string =>
   html`<button type="button" class="copy-page" data-markdown="${url}">Copy page as Markdown</button> <a href="${url}">View as Markdown</a>`;
 
-/** Whether a browser opened the address and expects a page. */
+/** Whether a browser opened the URL and expects a page. */
 export const wantsPage = ({ headers, method }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
 
 /** Whether a URL belongs to the API, which never sends pages. */
 export const isApiPath = (url: string): boolean => /^\/api(?:[/?]|$)/.test(url);
 
-/** Sends a page. Title and description are text, `main` is HTML. */
+/** Sends a page. Title and description are text, and `main` is HTML. */
 export function sendPage(
   reply: FastifyReply,
   { beside, copiesMarkdown = false, description, main, title }: Page,

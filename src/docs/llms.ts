@@ -14,14 +14,14 @@ import { referenceOrder } from './reference-pages.ts';
 const SUMMARY =
   'Chat, images, search, and embeddings behind one HTTP API, with API keys, scopes, and one exact daily quota. Compatible with the clients of OpenAI and Anthropic.';
 
-/** A guide whose examples call this service and name its models. Its links lead to other guides as Markdown. */
+/** A guide in Markdown, with this service's origin and models in its examples. */
 export const guideMarkdown = (guide: Guide, publicUrl: string, models: OwnModels): string =>
   withOwnModels(withOwnOrigin(guide.markdown, publicUrl), models);
 
 const guideLine = ({ slug, summary, title }: Guide, publicUrl: string) =>
   `- [${title}](${markdownUrl(guideUrl(publicUrl, slug))}): ${withOwnOrigin(summary, publicUrl)}`;
 
-/** `/llms.txt`: what there is to read. */
+/** `/llms.txt`: the list of all documentation. */
 export function llmsIndex(publicUrl: string, document: object): string {
   const groups = guideGroups.map((group) => {
     const lines = guides().flatMap((guide) => (groupOf(guide) === group ? guideLine(guide, publicUrl) : []));
@@ -57,11 +57,11 @@ function* fullPages(publicUrl: string, document: object, models: OwnModels): Ite
     );
   const sampled = withCodeSamples(documentWithOwnModels(document, models), publicUrl);
   for (const operation of referenceOrder(sampled)) yield operationMarkdown(sampled, operation);
-  // The errors guide has the rest of their pages, and operations name their errors.
+  // The errors guide explains each code, and operations list their errors, so error pages are omitted.
   yield errorIndexMarkdown();
 }
 
-/** `/llms-full.txt`: all guides, operations, and errors. Makes one in each turn of the event loop: keep the result. */
+/** `/llms-full.txt`: all guides, operations, and errors. Takes a turn of the event loop for each: cache the result. */
 export async function llmsFull(publicUrl: string, document: object, models: OwnModels): Promise<string> {
   const pages: string[] = [];
   for (const page of fullPages(publicUrl, document, models)) {

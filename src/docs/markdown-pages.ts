@@ -1,4 +1,4 @@
-/** Pages that are drawn from their Markdown, which coding agents read at the same address with `.md`. */
+/** Pages rendered from Markdown. Coding agents read the Markdown at the same path with `.md`. */
 import type { FastifyReply } from 'fastify';
 import { html } from 'ghtml';
 import { parseGuide } from './guides.ts';
@@ -7,7 +7,7 @@ import { guideHtml } from './markdown.ts';
 
 const SUFFIX = '.md';
 
-/** Whether the last part of an address asks for Markdown, and of what. */
+/** Splits the last part of a path into the page's name and whether it requests Markdown. */
 export function requestedPage(last: string): { isMarkdown: boolean; name: string } {
   const isMarkdown = last.endsWith(SUFFIX);
   return { isMarkdown, name: isMarkdown ? last.slice(0, -SUFFIX.length) : last };
@@ -15,10 +15,10 @@ export function requestedPage(last: string): { isMarkdown: boolean; name: string
 
 export const markdownUrl = (path: string): string => `${path}${SUFFIX}`;
 
-/** A page of the documentation that exists as Markdown. */
+/** Matches links to documentation pages that exist as Markdown. */
 const pageLink = /(?<=\]\()(\/docs(?:\/(?:guides|errors)(?:\/[\w-]+)?|\/api\/\w+)?)(?=[#)])/g;
 
-/** Leads from Markdown to Markdown. */
+/** Makes links lead to the Markdown of pages. */
 export const withMarkdownLinks = (markdown: string): string =>
   markdown.replace(pageLink, (path) => markdownUrl(path));
 
@@ -26,9 +26,9 @@ export const sendMarkdown = (reply: FastifyReply, markdown: string): FastifyRepl
   reply.type('text/markdown; charset=utf-8').send(withMarkdownLinks(markdown));
 
 /**
- * @param path - the address of the page
- * @param markdown - begins with a title and a paragraph
- * @param after - HTML
+ * @param path - the path of the page
+ * @param markdown - must begin with a title and a paragraph
+ * @param after - HTML after the content
  */
 export function markdownPage(path: string, markdown: string, publicUrl: string, after = ''): Page {
   const { summary, title, ...guide } = parseGuide(path, markdown);

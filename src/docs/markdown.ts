@@ -1,4 +1,4 @@
-/** Renders guides as HTML, with this service's anchors and links. HTML in the Markdown is escaped. */
+/** Renders guides as HTML, with this service's anchors and links. Escapes HTML in the Markdown. */
 import { html } from 'ghtml';
 import { Marked, type Token, type Tokens } from 'marked';
 import { anchorMaker, type Guide, inlineText, resolveLink, withOwnOrigin } from './guides.ts';
@@ -23,7 +23,7 @@ function sampleLanguage(token: Token): SampleLanguage | undefined {
   return language === 'javascript' && token.text.includes("'parley-sdk'") ? 'sdk' : language;
 }
 
-/** Joins consecutive code blocks that have a language each: the same call, of which a reader wants one. */
+/** Joins consecutive code blocks in different languages: they show the same call, and a reader needs one of them. */
 function withSamples(tokens: readonly Token[]): Token[] {
   const joined: Token[] = [];
   let blocks: Tokens.Code[] = [];
@@ -48,16 +48,16 @@ function withSamples(tokens: readonly Token[]): Token[] {
   return joined;
 }
 
-/** Stands in a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
+/** Placeholder on a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
 export const KEY_NOTE_MARK = '<!-- key -->';
 
-/** Stands at the beginning of each sample that needs a key, with the sign that begins a comment there. */
+/** Placeholder at the start of each sample that needs a key, with the comment marker of the language. */
 const keyCommentMark = (sign: string) => `<!-- key ${sign} -->`;
 export const KEY_COMMENT_MARKS = new RegExp(keyCommentMark('(\\S+)'), 'g');
 
 const commentSigns: Record<SampleLanguage, string> = { curl: '#', javascript: '//', python: '#', sdk: '//' };
 
-/** Whether a sample expects the variable to be set. */
+/** Whether a sample expects `PARLEY_KEY` to be set. */
 const readsKey = ({ text }: Tokens.Code) => text.includes('PARLEY_KEY') && !text.includes('PARLEY_KEY=');
 
 function codeBlock(block: Tokens.Code): string {
@@ -66,7 +66,7 @@ function codeBlock(block: Tokens.Code): string {
   return html`<pre tabindex="0"><code>!${mark}${block.text}</code></pre>`;
 }
 
-/** All of them show without scripts. `page.js` makes tabs of them. */
+/** Without scripts, all samples show. `page.js` turns them into tabs. */
 const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples">
 !${blocks.map((block) => {
   const language = sampleLanguage(block) ?? 'curl';
@@ -75,7 +75,7 @@ const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples
 })}</div>
 `;
 
-/** Use one renderer per document: it makes the headings' anchors unique, and marks the first sample that needs a key. */
+/** Use one renderer per document: it creates unique anchors, and marks the first sample that needs a key. */
 function markdownOf(slug: string): Marked {
   const anchorOf = anchorMaker();
   let isMarked = false;
@@ -114,7 +114,7 @@ function markdownOf(slug: string): Marked {
   return marked;
 }
 
-/** Renders a guide as its title with summary, and its sections. Examples call `publicUrl`. */
+/** Renders a guide in two parts: its title with summary, and its sections. Examples call `publicUrl`. */
 export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
   const marked = markdownOf(guide.slug);
   const tokens = withSamples(marked.lexer(withOwnOrigin(guide.markdown, publicUrl)));
@@ -123,7 +123,7 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
   return { opening: marked.parser(tokens.slice(0, end)), sections: marked.parser(tokens.slice(end)) };
 }
 
-/** Lets names in tables break after punctuation if they have `least` characters or more. */
+/** Allows line breaks after punctuation in table names of at least `least` characters. */
 export const withBreaks = (page: string, least: number): string =>
   page.replace(/<table>.*<\/table>/g, (table) =>
     table.replace(new RegExp(`<code>(?:&quot;)?[^<&]{${least},}`, 'g'), (name) =>

@@ -1,4 +1,4 @@
-/** An operation of the API as Markdown: the source of its page, and what coding agents read. */
+/** An API operation as Markdown, for its page and for coding agents. */
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import { errorUrl } from '../errors.ts';
 import { type Operation, resolved } from './api-document.ts';
@@ -44,7 +44,7 @@ const responseTable = (fields: readonly Field[]): string =>
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 
-/** A code sample as a fenced block. */
+/** Formats a code sample as a fenced block. */
 export const sampleBlock = ({ label, source }: Pick<CodeSample, 'label' | 'source'>): string =>
   fenced(fences[label] ?? '', source);
 
@@ -124,9 +124,9 @@ function errorSection({ responses }: Operation): string[] {
 }
 
 /**
- * Title, description, and a section each for samples, parameters, body, responses, and errors.
+ * Title, description, and sections for samples, parameters, body, responses, and errors.
  *
- * @param document - with code samples
+ * @param document - the OpenAPI document with code samples
  */
 export function operationMarkdown(document: object, operation: Operation): string {
   const { description, method, path, summary } = operation;

@@ -1,6 +1,6 @@
 /**
- * The models that samples name, and what samples ask them. Guides and examples are written for the built-in models,
- * which a service with other models does not have.
+ * Replaces the models and questions in samples. Guides and examples use the built-in models, which a service with other
+ * models does not have.
  */
 import type { Static } from '@sinclair/typebox';
 import type { Model } from '../../schemas/models.ts';
@@ -12,7 +12,7 @@ type ChatModel = Pick<Static<typeof Model>, 'id' | 'created' | 'owned_by'>;
 
 export type OwnModels = {
   chat: ChatModel;
-  /** A name. */
+  /** The ID of the embedding model. */
   embeddings: string;
 };
 
@@ -24,25 +24,25 @@ const hasLanguageModel = ({ chat }: OwnModels): boolean => chat.id !== builtinMo
 const nameFor = (builtin: string | undefined, { chat, embeddings }: OwnModels): string =>
   builtin === builtinEmbeddingModel ? embeddings : chat.id;
 
-/** A string literal of a language in the quotes that it had. Without a language, it is code within a sentence. */
+/** Formats a name as a string literal with the original quotes. Without a language, it is inline code. */
 function literal(name: string, quote: string, language: string | undefined): string {
   const json = JSON.stringify(name);
-  // Guides write JSON in the shell's single quotes.
+  // Guides write JSON within the shell's single quotes.
   if (language === 'bash') return quote === '"' ? json.replaceAll("'", "'\\''") : shellQuoted(name);
   const text = quote === '"' ? json : `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
   return language === undefined ? text.replaceAll('`', '\\u0060') : text;
 }
 
-/** The group keeps the blocks when a text is split at them. */
+/** The capturing group keeps the blocks when a text is split at them. */
 const codeBlocks = /(^```\w*\n[\s\S]*?^```$)/m;
 
-/** In quotes, or in a URL: elsewhere, a guide is about the built-in engine itself. */
+/** Matches names in quotes or URLs. Elsewhere, a guide describes the built-in engine itself. */
 const builtinNames = new RegExp(
   `(['"])(${builtinEmbeddingModel}|${builtinModel.id})\\1|(?<=/models/)${builtinModel.id}(?![\\w-])`,
   'g',
 );
 
-/** Names the models in the code of a guide, and in the answers that it shows. Asks them what they can answer. */
+/** Replaces the models in a guide's code and responses, and questions that only the built-in engine can answer. */
 export const withOwnModels = (markdown: string, models: OwnModels): string =>
   (hasLanguageModel(models) ? guideForLanguageModel(markdown) : markdown)
     .split(codeBlocks)
@@ -55,7 +55,7 @@ export const withOwnModels = (markdown: string, models: OwnModels): string =>
     })
     .join('');
 
-/** Of an example of a service that has only the built-in engines. */
+/** Only in the example of a service with built-in engines. */
 const ofBuiltinEngines = 'default_model';
 
 function withNames(value: unknown, models: OwnModels): unknown {
@@ -73,11 +73,11 @@ function withNames(value: unknown, models: OwnModels): unknown {
   return isModel ? { ...copy, ...models.chat } : copy;
 }
 
-/** Names the models in the examples of an OpenAPI document. Asks them what they can answer. */
+/** Replaces the models in an OpenAPI document's examples, and questions that only the built-in engine can answer. */
 export const documentWithOwnModels = <T extends object>(document: T, models: OwnModels): T =>
   withNames(document, models) as T;
 
-/** Keeps what it makes, by name, until the models change. */
+/** Caches values by name until the models change. */
 export function keptForModels<T>(): (models: OwnModels, name: string, make: () => T) => T {
   const kept = new Map<string, T>();
   let last: string | undefined;

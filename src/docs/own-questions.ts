@@ -1,6 +1,6 @@
 /**
- * What samples ask, and the answers that they show. Guides and examples ask about Parley, which the built-in engine
- * answers from the guides. A language model would make up an answer, so with one, samples ask what the dashboard's do.
+ * Questions in samples, and the replies that they show. Guides and examples ask about Parley, because the built-in
+ * engine replies from the guides. A language model would invent a reply, so samples then use the dashboard's questions.
  */
 
 const question = 'Write a haiku about the sea.';
@@ -31,10 +31,10 @@ const forModels = new Map([
   ['at 00:00 UTC.', end],
 ]);
 
-/** A question or an answer of a sample for a language model. Returns other texts unchanged. */
+/** Translates a question or reply of a sample for a language model. Returns other texts unchanged. */
 export const forLanguageModel = (text: string): string => forModels.get(text) ?? text;
 
-/** A string in the code of a guide. The new texts need no escapes in any language. */
+/** A string in a guide's code. The new texts need no escapes in any language. */
 const quoted = /(?<=(['"]))[^'"\n]+(?=\1)/g;
 
 export const guideForLanguageModel = (markdown: string): string => markdown.replace(quoted, forLanguageModel);

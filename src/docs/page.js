@@ -1,11 +1,11 @@
-/** Without the comment about the reader's key. */
+/** The text of a sample without the comment about the reader's key. */
 function sampleText(block) {
   const copy = block.cloneNode(true);
   copy.querySelector('.own-key')?.remove();
   return copy.textContent;
 }
 
-// Adds a copy button to each code block. Pages work without it.
+// Adds a copy button to each code block. Pages also work without it.
 for (const block of navigator.clipboard ? document.querySelectorAll('pre') : []) {
   const button = document.createElement('button');
   button.type = 'button';
@@ -30,9 +30,9 @@ for (const block of navigator.clipboard ? document.querySelectorAll('pre') : [])
   frame.append(block, button);
 }
 
-// Makes tabs of samples in several languages. The reader's choice holds for all of them, and in the dashboard.
+// Turns samples in several languages into tabs. The reader's choice applies to all samples and to the dashboard.
 const choice = 'parley.samples';
-/** What a reader of a language gets where it has no sample. */
+/** The replacement for a language in which a group has no sample. */
 const nearest = { sdk: 'javascript', javascript: 'sdk', openaiPython: 'python', openaiNode: 'javascript' };
 const groups = [...document.querySelectorAll('.samples')].map(tabbed);
 
@@ -55,12 +55,12 @@ function show({ samples, tabs }, language) {
   }
 }
 
-/** Shows a language everywhere, and keeps the tab that was used where it is on the screen. */
+/** Shows a language in all groups, without moving the clicked tab on the screen. */
 function choose(tab, language) {
   try {
     localStorage.setItem(choice, language);
   } catch {
-    // Storage is unavailable: the choice holds for this page.
+    // Storage is unavailable, so the choice applies only to this page.
   }
   const { top } = tab.getBoundingClientRect();
   for (const group of groups) show(group, language);
@@ -111,14 +111,14 @@ addEventListener('storage', ({ key, newValue }) => {
   if (key === choice) for (const group of groups) show(group, newValue);
 });
 
-// Shows the current page in the list beside it.
+// Scrolls the list beside the page to the current page.
 const current = document.querySelector('.side [aria-current]');
 if (current) {
   const side = current.closest('.side');
   side.scrollTop = current.offsetTop - side.clientHeight / 2;
 }
 
-// Copies the page as Markdown. The link beside the button remains where this is not possible.
+// Copies the page as Markdown. If that is not possible, only the link beside the button remains.
 for (const button of document.querySelectorAll('.copy-page')) {
   button.hidden = !navigator.clipboard;
   const said = document.createElement('span');
@@ -132,7 +132,7 @@ for (const button of document.querySelectorAll('.copy-page')) {
   button.addEventListener('click', async () => {
     said.textContent = '';
     try {
-      // Given the promise, Safari still counts this as part of the click.
+      // With a promise, Safari still treats this as part of the click.
       await navigator.clipboard.write([new ClipboardItem({ 'text/plain': read() })]);
       said.textContent = 'Copied the page as Markdown.';
     } catch {

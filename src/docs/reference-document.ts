@@ -10,7 +10,7 @@ type Parameter = {
 type Operation = { parameters?: object[] };
 type Document = { info?: { description?: string }; paths?: object; components?: object };
 
-/** Shows examples of optional parameters without filling them in: nobody wants to send them all. */
+/** Shows examples of optional parameters without filling them in, because few requests need all of them. */
 function notFilledIn(parameter: Parameter, document: object): Parameter {
   const { example, examples, ...rest } = parameter;
   const all = examples ?? (example === undefined ? {} : { example: { value: example } });
@@ -30,7 +30,7 @@ Authentication. The page keeps the key in memory until you leave or reload, and 
 that accept a key. Dashboard operations always use your session. Calls are real: they use your quota, and deletions are
 permanent.`;
 
-/** Returns a copy of a document with code samples that call `publicUrl`, and a short form. */
+/** Returns a copy of a document with code samples that call `publicUrl`. Its requests go to the page's origin. */
 export function referenceDocument<T extends Document>(document: T, publicUrl: string): T {
   const { paths, ...rest } = withCodeSamples(document, publicUrl);
   for (const item of Object.values(paths ?? {}) as Record<string, Operation>[])
@@ -39,7 +39,7 @@ export function referenceDocument<T extends Document>(document: T, publicUrl: st
         operation.parameters = operation.parameters.map((parameter) =>
           notFilledIn(resolved(document, parameter) as Parameter, document),
         );
-  // Calls the origin under which the page was opened.
+  // The relative URL is the origin from which the page was opened.
   const info = { ...rest.info, description: `${rest.info?.description ?? ''}\n\n${tryIt}` };
   return { ...rest, info, paths, servers: [{ url: '/' }] } as unknown as T;
 }

@@ -1,4 +1,4 @@
-/** The API reference, drawn by the server: a list of all operations, and a page for each. Decision 0028. */
+/** The API reference, rendered on the server: a list of all operations, and a page for each. Decision 0028. */
 import { html } from 'ghtml';
 import { type Operation, operationsOf, type Tag, tagsOf } from './api-document.ts';
 import { parseGuide } from './guides.ts';
@@ -10,7 +10,7 @@ import { neighbourLinks } from './pager.ts';
 import { operationUrl, tryUrl } from './reference.ts';
 import { outline, sideList } from './side.ts';
 
-/** In characters. */
+/** Width of a table column, in characters. */
 const COLUMN_WIDTH = 21;
 
 const titleOf = ({ summary }: Operation) => `${summary} · Parley API`;
@@ -20,11 +20,11 @@ const byTag = (document: object): [tag: Tag, operations: Operation[]][] => {
   return tagsOf(document).map((tag) => [tag, all.filter((operation) => operation.tag === tag.name)]);
 };
 
-/** In the order of the list. */
+/** Operations in the order of the list. */
 export const referenceOrder = (document: object): Operation[] =>
   byTag(document).flatMap(([, operations]) => operations);
 
-/** `/docs`. */
+/** The Markdown of `/docs`. */
 export const referenceIndexMarkdown = (document: object): string =>
   [
     '# API reference',
@@ -46,9 +46,9 @@ const toLink = (operation: Operation) => ({ href: operationUrl(operation), title
 const link = (operation: Operation | undefined) => operation && toLink(operation);
 
 /**
- * `/docs/api/OPERATION`.
+ * The page `/docs/api/OPERATION`.
  *
- * @param document - with code samples, which call this service
+ * @param document - the OpenAPI document with code samples that call this service
  */
 export function operationPage(document: object, operation: Operation, publicUrl: string): Page {
   const all = referenceOrder(document);

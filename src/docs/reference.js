@@ -1,6 +1,6 @@
-// Starts the renderer of the API reference. The reader's key stays in memory and is never stored.
+// Starts the renderer of the API reference. The reader's key remains in memory and is never stored.
 
-// Stops a check for code generation from text, which the page's policy forbids and the browser would report.
+// Skips zod's check for dynamic code generation. The page's policy forbids it, and browsers would report a violation.
 globalThis.__zod_globalConfig = { jitless: true };
 
 // Adds the page's nonce to styles that components create at run time.
@@ -12,7 +12,7 @@ document.createElement = (name, options) => {
   return element;
 };
 
-// Shows the language of samples that the reader chose in the guides or the dashboard, and tells them of a choice made here.
+// Shares the reader's choice of sample language with the guides and the dashboard, in both directions.
 const choice = 'parley.samples';
 const ofRenderer = 'scalar-reference-selected-client-v2';
 const rendererNames = {
@@ -30,16 +30,16 @@ try {
   Storage.prototype.setItem = function (name, value) {
     setItem.call(this, name, value);
     const current = this.getItem(choice);
-    // The SDK's samples are in JavaScript, which is all that the renderer knows.
+    // The renderer knows only JavaScript, in which the SDK's samples are written.
     if (name !== ofRenderer || rendererNames[current] === value) return;
     const language = Object.keys(rendererNames).find((one) => rendererNames[one] === value);
     if (language !== undefined) setItem.call(this, choice, language);
   };
 } catch {
-  // Storage is unavailable: the choice holds for this page.
+  // Storage is unavailable, so the choice applies only to this page.
 }
 
-/** Operations that accept a key, by method and path, according to the document. */
+/** The document's operations, by method and path, and whether they accept a key. */
 let operations = [];
 
 function learn({ paths }) {
@@ -54,14 +54,14 @@ function learn({ paths }) {
 
 /**
  * Sends the renderer's requests. Operations that accept a key get the key but no cookie, as from any other client. All
- * others, and calls without a key, get the session of a signed-in reader.
+ * other operations, and calls without a key, get the session of a signed-in reader.
  */
 async function send(input, init) {
   const request = new Request(input, init);
   const { origin, pathname } = new URL(request.url);
   const operation = operations.find(({ method, path }) => method === request.method && path.test(pathname));
   const headers = new Headers(request.headers);
-  // Without a key, the renderer sends the scheme alone.
+  // Without a key, the renderer sends only the scheme.
   const hasKey = /^Bearer ./.test(headers.get('authorization') ?? '');
   if (!hasKey || origin !== location.origin || operation?.takesKey === false) headers.delete('authorization');
   const credentials = headers.has('authorization') ? 'omit' : 'same-origin';
@@ -71,7 +71,7 @@ async function send(input, init) {
   return response;
 }
 
-/** Fixes accessibility gaps of the renderer's components until the components fix them. */
+/** Fixes accessibility gaps in the renderer's components. */
 const mendings = [
   [
     '.scalar-code-copy:not([aria-label]), button[class*="copy-button"]:not([aria-label])',
@@ -98,8 +98,8 @@ new MutationObserver(() => {
   mendingSoon = true;
 }).observe(document.documentElement, { childList: true, subtree: true });
 
-// The renderer has its own classes for the theme, which follow the header's. Set before it renders: WebKit does not give
-// all of what is rendered the colors of a class that changes at once.
+// The renderer has its own theme classes, which follow the header's theme. Set them before it renders: WebKit does not
+// update all colors of rendered elements when a class changes immediately afterward.
 addEventListener('DOMContentLoaded', () => {
   const prefersDark = matchMedia('(prefers-color-scheme: dark)');
   const follow = () => {
@@ -137,7 +137,7 @@ addEventListener('DOMContentLoaded', () => {
     documentDownloadType: 'none',
     modelsSectionLabel: 'Schemas',
     hideDarkModeToggle: true,
-    // The header has the search of the documentation.
+    // The header has its own search field.
     hideSearch: true,
     darkMode: document.body.classList.contains('dark-mode'),
     // Use the document's samples, in the languages of the guides.

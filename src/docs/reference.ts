@@ -1,4 +1,4 @@
-/** The interactive API reference: a header, and the renderer that fills the rest from the API's document. */
+/** The interactive API reference: a header, and the renderer, which shows the OpenAPI document. */
 import { randomBytes } from 'node:crypto';
 import { html } from 'ghtml';
 import type { Operation } from './api-document.ts';
@@ -12,8 +12,8 @@ export const referenceFiles = [stylesheet, script];
 export const documentPath = '/docs/openapi.json';
 
 /**
- * Allows scripts only from this origin, and styles from there or with the nonce. The renderer also uses `style`
- * attributes, which a nonce cannot cover. They may load nothing.
+ * Allows scripts only from this origin, and styles from this origin or with the nonce. The renderer also uses `style`
+ * attributes, which a nonce cannot cover. They cannot load anything.
  */
 const securityHeaders = (nonce: string) => ({
   'content-security-policy': [
@@ -34,14 +34,14 @@ const securityHeaders = (nonce: string) => ({
 export const operationUrl = ({ operationId }: Pick<Operation, 'operationId'>): string =>
   `/docs/api/${operationId}`;
 
-/** Where the reader can send requests: the renderer opens the operation. */
+/** The URL at which the reader can send requests to an operation. */
 export const tryUrl = (operation?: Operation): string =>
   operation === undefined
     ? '/docs/try'
     : `/docs/try#tag/${operation.tag.toLowerCase()}/${operation.operationId}`;
 
 /**
- * Makes the page and its headers. The nonce is new each time, so the page must not be cached.
+ * Creates the page and its headers. Each page has a new nonce, so do not cache it.
  *
  * @param note - HTML above the renderer
  */

@@ -1,4 +1,4 @@
-/** The fields of a schema as rows of a table: nested ones by their path, such as `messages[].content`. */
+/** The fields of a schema as table rows. Nested fields are named by their path, such as `messages[].content`. */
 import { resolved } from './api-document.ts';
 
 type Schema = {
@@ -27,14 +27,14 @@ export type Field = {
   type: string;
   isRequired: boolean;
   about: string;
-  /** A sentence, or empty. */
+  /** One sentence, or empty. */
   bounds: string;
 };
 
-/** Nested deeper, a field has only its type: the whole is in openapi.json. */
+/** Deeper fields show only their type. openapi.json has the complete schema. */
 const DEEPEST = 3;
 const LONGEST_ENUM = 12;
-/** Bounds that are there for the sake of having one. */
+/** Larger bounds are omitted, because they exist only for completeness. */
 const OBVIOUS = 1_000_000;
 
 type Inside = { depth: number; names: readonly string[] };
@@ -53,7 +53,7 @@ const plural: Record<string, string> = {
   array: 'arrays',
 };
 
-/** What a schema allows besides null. */
+/** The alternatives of a schema, except for null. */
 function choicesOf(document: object, schema: Schema): Schema[] {
   const whole = resolved(document, schema);
   const all = whole.anyOf ?? whole.oneOf;
@@ -101,7 +101,7 @@ const range = (least: number | undefined, most: number | undefined, of: string):
   return to === undefined ? [] : [`at most ${text(to)}${of}`];
 };
 
-/** Bounds and the default, unless the description names numbers, or the type says enough. */
+/** The bounds and the default. Omits the bounds if the description contains numbers, or the type implies them. */
 function boundsOf(schema: Schema, description: string): string {
   const { const: only, default: standard, enum: values, format } = schema;
   const says = /\d/.test(description) || values !== undefined || only !== undefined || format !== undefined;
@@ -114,7 +114,7 @@ function boundsOf(schema: Schema, description: string): string {
   return facts === '' ? '' : `${facts.charAt(0).toUpperCase()}${facts.slice(1)}.`;
 }
 
-/** The value of `type` or `role` by which variants differ, or else the name of the component. */
+/** The value of `type`, `role`, or `event` that identifies a variant, or else the name of the component. */
 function variantName(document: object, schema: Schema, given: Schema): string {
   for (const key of ['type', 'role', 'event']) {
     const property = schema.properties?.[key];
@@ -125,7 +125,7 @@ function variantName(document: object, schema: Schema, given: Schema): string {
   return nameOf(given);
 }
 
-/** The fields below `path`, of an object, of the objects in an array, and of each variant. */
+/** The fields below `path`: those of an object, of objects in an array, and of each variant. */
 function below(document: object, schema: Schema, path: string, inside: Inside): Field[] {
   if (inside.depth > DEEPEST) return [];
   const whole = resolved(document, schema);

@@ -1,4 +1,4 @@
-/** What the search index holds: guides, their sections, operations, and error codes. */
+/** The entries of the search index: guides, their sections, operations, and error codes. */
 import { errorCodes, errorTable } from '../../schemas/errors.ts';
 import { errorUrl } from '../errors.ts';
 import { operationsOf } from './api-document.ts';
@@ -6,15 +6,15 @@ import { type Guide, groupOf, guideUrl, OPERATOR_GUIDES, type Section } from './
 import { operationUrl } from './reference.ts';
 
 export type Entry = {
-  /** A path of this service. */
+  /** The path on this service. */
   href: string;
   title: string;
-  /** The containing page, such as the title of a guide. */
+  /** The title of the containing page, such as a guide. */
   part: string;
   text: string;
-  /** Other names. */
+  /** Other names of the entry. */
   words: string;
-  /** A factor of the score, from 0 to 1. Operators and errors come after what account owners ask. */
+  /** A factor of the score, from 0 to 1. It ranks topics of account owners before operator guides and errors. */
   weight: number;
 };
 
@@ -47,7 +47,7 @@ export const sectionEntries = (guides: readonly GuideText[]): SectionEntry[] =>
   );
 
 /**
- * Everything else that `/docs/search` finds.
+ * All entries of `/docs/search` except for sections.
  *
  * @param document - the OpenAPI document
  */

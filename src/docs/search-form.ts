@@ -1,15 +1,15 @@
 import { html } from 'ghtml';
 
 export const SEARCH_PATH = '/docs/search';
-/** In characters. */
+/** Length in characters. */
 export const MAX_QUERY_LENGTH = 200;
 
 type Field = {
   query?: string;
-  /** Whether the field has the focus once the page is open. */
+  /** Whether the field has the focus when the page opens. */
   hasFocus?: boolean;
   placeholder?: string;
-  /** HTML behind the field. */
+  /** HTML after the field. */
   after?: string;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The index over the documentation, in memory: it serves the built-in chat, `POST /search`, and `/docs/search`. MiniSearch
- * finds and weighs single terms; the ranking here is about how much of a query an entry covers. Contract section 8.
+ * The in-memory index over the documentation, for the built-in chat, `POST /search`, and `/docs/search`. MiniSearch
+ * finds and weights single terms. This module ranks entries by how much of a query they cover. Contract section 8.
  */
 import { LRUCache } from 'lru-cache';
 import MiniSearch from 'minisearch';
@@ -9,60 +9,60 @@ import { isWeak, parseQuery, spaced, synonymsOf, termsOfWord, tokenize } from '.
 
 export type Hit<E> = {
   entry: E;
-  /** 0 to 1: how much of the query the entry covers. Rare words and headings count most. */
+  /** How much of the query the entry covers, from 0 to 1. Rare words and headings count most. */
   score: number;
-  /** The terms of the index that the query stands for. */
+  /** The terms of the index that match the query. */
   found: ReadonlySet<string>;
 };
 
 type Meaning = {
-  /** 0 to 1 by entry: how much the entry is about the term. */
+  /** How relevant each entry is to the term, from 0 to 1, by entry. */
   strengths: ReadonlyMap<number, number>;
-  /** What the term counts for in a query. */
+  /** The weight of the term in a query. */
   rarity: number;
   found: readonly string[];
 };
 
-/** Unknown terms of at least this length may be the beginning of a word. Shorter ones match too many words. */
+/** Unknown terms of at least this length can match as prefixes. Shorter prefixes match too many words. */
 const SHORTEST_BEGINNING = 3;
-/** Unknown terms of at least this length may be misspelled, by at most `MOST_SLIPS` letters. */
+/** Unknown terms of at least this length can match with up to `MOST_SLIPS` misspelled letters. */
 const SHORTEST_MISSPELLED = 6;
 const MOST_SLIPS = 2;
 const KEPT_MEANINGS = 2000;
-/** Indexing them takes a few milliseconds. */
+/** Indexing this many entries takes a few milliseconds. */
 const ENTRIES_PER_STEP = 10;
 
 const BOOSTS = { title: 8, words: 6, part: 1.5, text: 1 };
-/** The relevance at which an entry is half about a term. One in a title reaches about three times that. */
+/** The relevance that gives a strength of 0.5. A term in a title has about three times this relevance. */
 const HALF_RELEVANCE = 4;
 const SYNONYM = 0.8;
-/** What the weaker of a term and its synonyms adds in one entry. */
+/** The share of the weaker value that is added if an entry has both a term and its synonym. */
 const SECOND = 0.2;
 const GUESSED = 0.5;
 const WEAK = 0.3;
-/** Unknown words lower the score of a query, but a long question must still find something. */
+/** Unknown words lower the score, but only up to this weight, so that long questions still find something. */
 const MOST_UNKNOWN = 3;
 const COVERAGE = 0.5;
-/** Shares of the score that only a title can earn: by the share of its terms asked for, and by neighboring words. */
+/** Shares of the score that only a title can earn: for its terms in the query, and for neighboring words. */
 const TITLE_TERMS = 0.05;
 const TITLE_PAIRS = 0.15;
 const ENOUGH_PAIRS = 2;
-/** Titles are compared only for this many more entries than are wanted. */
+/** How many candidates beyond the limit have their titles compared. */
 const CANDIDATES = 20;
-/** Brings the score of a perfect match near 1. */
+/** Scales the score of a perfect match to about 1. */
 const SCALE = 1.25;
 
-/** Of terms by how many of `all` hold them. */
+/** Inverse document frequency, given the number of all entries and of those with the term. */
 const inverseFrequency = (all: number, holders: number) =>
   Math.log(1 + (all - holders + 0.5) / (holders + 0.5));
 
 type Options<E, A extends E> = {
   limit: number;
-  /** Restricts the entries. */
+  /** Limits the kinds of entries. */
   accepts: (entry: E) => entry is A;
-  /** If so many entries match every term, others are left out. By default, none are. */
+  /** If at least this many entries match every term, the others are left out. By default, none are left out. */
   enough?: number;
-  /** Whether an unknown term may be the beginning of a word: for those who type, not for questions. */
+  /** Whether an unknown term can match as a prefix. For search fields, not for questions. */
   beginnings?: boolean;
 };
 
@@ -99,7 +99,7 @@ export class SearchIndex<E extends Entry> {
     });
   }
 
-  /** Builds the index of all entries in short steps, so that other requests need not wait for all of it. */
+  /** Builds the index in short steps, so that other requests can run in between. */
   static async of<E extends Entry>(entries: readonly E[]): Promise<SearchIndex<E>> {
     const index = new SearchIndex(entries);
     const documents = entries.map((entry, id) => ({ ...entry, id }));
@@ -108,8 +108,8 @@ export class SearchIndex<E extends Entry> {
   }
 
   /**
-   * The best entries for a query, best first, and how many match at all. Uses only the first 10 distinct terms of the
-   * first 1,000 characters.
+   * Returns the best entries for a query, best first, and the number of all matches. Uses only the first 10 distinct
+   * terms of the first 1,000 characters.
    */
   search<A extends E>(query: string, options: Options<E, A>): { count: number; hits: Hit<A>[] } {
     const { accepts, beginnings = false, enough = Number.POSITIVE_INFINITY, limit } = options;

@@ -1,13 +1,13 @@
-/** How texts and queries become the terms of the search index: words, stems, stop words, and synonyms. */
+/** Splits texts and queries into the terms of the index, with stems, stop words, and synonyms. */
 import { stemmer } from 'stemmer';
 
-/** Terms of a query beyond these are ignored. In characters, and in distinct terms. */
+/** Limits of a query: its characters, and its distinct terms. The rest is ignored. */
 const QUERY_LENGTH = 1000;
 export const QUERY_TERMS = 10;
-/** No word of the documentation is longer. */
+/** Documentation contains no longer words. */
 const LONGEST_WORD = 40;
 
-/** Too common to be searched for. */
+/** Words that are too common to search for. */
 const stopWords = new Set(
   `a about above after again against all am an and any are aren as at be because been before being below between both
   but by can couldn d did didn do does doesn doing don down during each few for from further had hadn has hasn have
@@ -17,12 +17,12 @@ const stopWords = new Set(
   weren what when where which while who whom why will with won you your yours`.split(/\s+/),
 );
 
-/** Words of questions rather than of subjects: they are searched for, but say little. */
+/** Words of questions that say little about the subject. They have a low weight. */
 const weakWords =
   `use mean get need want work happen say tell know see go possible support write would could like
   please explain help try one`.split(/\s+/);
 
-/** Interchangeable words, in lowercase. Stemming finds their other forms. */
+/** Synonyms, in lowercase. Stemming also covers their other forms. */
 const sameMeaning: readonly (readonly string[])[] = [
   ['create', 'make', 'generate', 'new', 'get'],
   ['delete', 'remove', 'revoke', 'cancel', 'erase'],
@@ -61,7 +61,7 @@ const spellings: readonly (readonly [RegExp, string])[] = [
 
 const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 
-/** The terms of one word: its stem and, for `apiKeyRevoked`, also those of its parts. None for a stop word. */
+/** The terms of a word: its stem and, for `apiKeyRevoked`, also the stems of its parts. None for a stop word. */
 export function termsOfWord(word: string): string[] {
   if (word.length > LONGEST_WORD) return [];
   const parts = word.split(/(?<=[a-z])(?=[A-Z])/);
@@ -69,11 +69,11 @@ export function termsOfWord(word: string): string[] {
   return names.filter((name) => !stopWords.has(name)).map(stemmer);
 }
 
-/** `login` becomes `log in`. */
+/** Normalizes the spelling, such as `login` to `log in`. */
 const asTheGuidesSpell = (text: string): string =>
   spellings.reduce((spelled, [pattern, words]) => spelled.replace(pattern, words), text);
 
-/** The words of a text for the index. */
+/** Splits a text into words for the index. */
 export const tokenize = (text: string): string[] => wordsOf(asTheGuidesSpell(text));
 
 const weakTerms = new Set(weakWords.map(stemmer));
@@ -88,17 +88,17 @@ export const isWeak = (term: string): boolean => weakTerms.has(term);
 
 export const synonymsOf = (term: string): Iterable<string> => synonyms.get(term) ?? [];
 
-/** In lowercase and between spaces, so that neighboring words can be looked for. */
+/** The words of a text in lowercase and between spaces, so that pairs of words can be found in it. */
 export const spaced = (text: string): string => ` ${wordsOf(text.toLowerCase()).join(' ')} `;
 
 export type Query = {
-  /** Distinct, in order, at most `QUERY_TERMS`. */
+  /** Distinct terms in order, at most `QUERY_TERMS`. */
   terms: readonly string[];
-  /** Between spaces, at most `QUERY_TERMS`: ` log in ` says more than `log`, and `in` alone says nothing. */
+  /** Pairs of words between spaces, at most `QUERY_TERMS`. ` log in ` says more than `log`, and `in` says nothing. */
   pairs: readonly string[];
 };
 
-/** Every character is literal. `isKnown` tells the index's terms: a known name such as `quotaExceeded` is not split. */
+/** Parses a query without operators. Does not split names that the index has, such as `quotaExceeded`. */
 export function parseQuery(text: string, isKnown: (term: string) => boolean): Query {
   const words = tokenize(text.slice(0, QUERY_LENGTH));
   const terms = new Set<string>();

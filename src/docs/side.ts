@@ -1,14 +1,14 @@
-/** What stands beside a page where there is room: the list that the page is part of, and the page's own headings. */
+/** Navigation beside a page, on wide screens: the list that contains the page, and the page's headings. */
 import { html } from 'ghtml';
 
 type Link = { href: string; title: string };
 export type LinkGroup = { name: string; links: readonly Link[] };
 
 /**
- * The list.
+ * The list beside the page.
  *
  * @param label - names the list, such as "Guides"
- * @param current - the address of the page
+ * @param current - the path of the page
  */
 export const sideList = (
   label: string,
@@ -33,14 +33,14 @@ const headings = (sections: readonly { anchor: string; heading: string }[]) =>
 
 type Sections = Parameters<typeof headings>[0];
 
-/** The headings beside the page. */
+/** The headings, beside the page. */
 export const outline = (sections: Sections): string => html`<nav class="outline" aria-label="On this page">
 <p class="name">On this page</p>
 !${headings(sections)}
 </nav>
 `;
 
-/** The headings within the page, folded, where there is no room beside it. */
+/** The headings, collapsed within the page, for narrow screens. */
 export const contents = (
   sections: Sections,
 ): string => html`<nav class="contents" aria-label="On this page"><details>

@@ -1,20 +1,20 @@
-/** The excerpt of a text that a search shows. */
+/** Extracts the part of a text that a search result shows. */
 import { termsOfWord, tokenize } from './search-terms.ts';
 
-/** In characters. */
+/** Length in characters. */
 export const SNIPPET_LENGTH = 300;
 
 type Sentences = {
   texts: readonly string[];
-  /** By sentence: the end of the longest snippet from there. */
+  /** For each sentence, the end of the longest snippet that starts with it. */
   ends: readonly number[];
-  /** The sentences that have a term, in order. */
+  /** The indices of the sentences that contain a term, in order. */
   holders: ReadonlyMap<string, readonly number[]>;
 };
 
 const kept = new WeakMap<object, Sentences>();
 
-/** The end of as many sentences as fit, but at least one. */
+/** The end of a snippet with as many sentences as fit, but at least one. */
 function endFrom(texts: readonly string[], start: number): number {
   let end = start + 1;
   let length = texts[start]?.length ?? 0;
@@ -26,7 +26,7 @@ function endFrom(texts: readonly string[], start: number): number {
   return end;
 }
 
-/** Lines are paragraphs, list items and table rows; paragraphs are split into sentences. */
+/** Splits a text into lines (paragraphs, list items, and table rows), and paragraphs into sentences. */
 function sentencesOf(source: { text: string }): Sentences {
   const known = kept.get(source);
   if (known !== undefined) return known;
@@ -51,9 +51,9 @@ const ended = (text: string): string =>
   text.length <= SNIPPET_LENGTH ? text : `${text.slice(0, SNIPPET_LENGTH - 1).replace(/\s\S*$/u, '')}…`;
 
 /**
- * The whole sentences with the most distinct found terms, from a sentence with one; otherwise the beginning. One line.
+ * Returns the whole sentences with the most distinct found terms, on one line. Without any, returns the beginning.
  *
- * @param source - its sentences are kept as long as it is
+ * @param source - the cache key: its sentences are cached while it exists
  */
 export function snippetOf(source: { text: string }, found: ReadonlySet<string>): string {
   const { ends, holders, texts } = sentencesOf(source);
