@@ -11,9 +11,9 @@ export type ParleyOptions = {
   baseUrl: string;
   /** Without a key, pages on the service's origin send their session cookie. */
   apiKey?: string | undefined;
-  /** Sent with every request, such as a `cookie`. */
+  /** Headers to send with every request, such as `cookie`. */
   headers?: Record<string, string> | undefined;
-  /** Maximum retries of a request that is safe to retry, such as a read, or one with an idempotency key. Default: 2. */
+  /** Maximum retries of requests that are safe to retry, such as reads and idempotent requests. Default: 2. */
   maxRetries?: number | undefined;
   /** Replaces the global `fetch`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
@@ -23,7 +23,7 @@ export interface Parley extends Operations {
   /**
    * Sends a message and yields the events of the reply as they arrive. Leaving the loop, or aborting, stops the reply.
    *
-   * @throws ParleyError also within the loop, if the reply breaks off
+   * @throws ParleyError also within the loop, if the reply is interrupted
    */
   streamChat(
     input: Omit<Input<'chat'>, 'stream'>,
@@ -53,7 +53,7 @@ export function createParley({ apiKey, baseUrl, headers, maxRetries = 2, ...rest
     throw new TypeError(
       `baseUrl must be the address of the service, such as https://chat.example.com: ${baseUrl}`,
     );
-  // Read on every call, because fetch can be replaced later.
+  // Look up `fetch` on every call, because it can be replaced later.
   const { fetch = (request: Request) => globalThis.fetch(request) } = rest;
   const http = createClient<paths, 'application/json'>({
     baseUrl,
@@ -129,9 +129,9 @@ function explained(error: unknown, signal: AbortSignal | undefined): unknown {
 }
 
 /**
- * Creates an `Idempotency-Key`. Use one per logical request, and the same one for all its retries.
+ * Creates an `Idempotency-Key`. Use one key per logical request, and the same key for all its retries.
  *
- * @returns 32 random hexadecimal digits; works on plain http too, where browsers have no `randomUUID`
+ * @returns 32 random hexadecimal digits; also works over plain HTTP, where browsers have no `randomUUID`
  */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -2,12 +2,12 @@ import type { components } from './schema.d.ts';
 
 type Envelope = components['schemas']['ErrorBody'];
 
-/** The service's codes. The guide "Errors" describes each one. */
+/** The service's error codes. The guide "Errors" describes each code. */
 export type ErrorCode = Envelope['code'];
 
 /**
- * The SDK's codes. `connectionFailed`: there was no complete response. `unreadableAnswer`: the response is not from the
- * service, but for example from a proxy.
+ * The SDK's error codes. `connectionFailed`: no complete response arrived. `unreadableAnswer`: the response is not from
+ * the service, but, for example, from a proxy.
  */
 export type OwnErrorCode = 'connectionFailed' | 'unreadableAnswer';
 
@@ -22,25 +22,25 @@ type Details = {
 
 export class ParleyError extends Error {
   override readonly name = 'ParleyError';
-  /** Handle errors by this code. The service can add codes: handle an unknown one by its status. */
+  /** Handle errors by this code. The service can add codes: handle unknown codes by status. */
   readonly code: ErrorCode | OwnErrorCode;
-  /** The HTTP status; 0 without a response. */
+  /** The HTTP status. 0 without a response. */
   readonly status: number;
-  /** Quote it to the operator. Null without a response. */
+  /** The request ID, for questions to the operator. Null without a response. */
   readonly requestId: string | null;
-  /** The invalid field. */
+  /** The invalid field. Null if none is named. */
   readonly param: string | null;
   /** All validation errors. */
   readonly details: NonNullable<Envelope['details']>;
-  /** The exceeded limit, its maximum, and its reset time. */
+  /** The exceeded limit: its name, maximum, and reset time. */
   readonly limit: Envelope['limit'];
-  /** A more specific code if the model refused the input. */
+  /** A more specific code if the model rejected the input. Null otherwise. */
   readonly reason: string | null;
-  /** Whether the request stays charged although it failed. */
+  /** Whether the request remains charged although it failed. */
   readonly isCharged: boolean;
-  /** The URL of the page about this code. */
+  /** The URL of the page about this code. Null without a response from the service. */
   readonly docs: string | null;
-  /** Seconds to wait before a retry; null if the service sent none. */
+  /** Seconds to wait before a retry. Null if the service sent none. */
   readonly retryAfter: number | null;
 
   constructor({ code, message, status = 0, envelope = {}, headers, cause }: Details) {
@@ -63,12 +63,13 @@ export class ParleyError extends Error {
   }
 }
 
-/** The seconds in `Retry-After`; null if it is missing or a date. */
+/** The seconds in `Retry-After`. Null if the header is missing or contains a date. */
 export function retryAfterOf(headers: Headers | undefined): number | null {
   const value = headers?.get('retry-after') ?? '';
   return /^\d+$/.test(value) ? Number(value) : null;
 }
 
+/** Converts an error response. A body without the service's envelope becomes `unreadableAnswer`. */
 export function errorOf(response: Response, body: unknown): ParleyError {
   const { headers, status } = response;
   const envelope = (body as { error?: Envelope } | null | undefined)?.error;

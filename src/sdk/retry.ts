@@ -1,16 +1,16 @@
 import { retryAfterOf } from './errors.ts';
 
 const IDEMPOTENCY_KEY = 'idempotency-key';
-/** Do not wait longer: an exhausted quota only resets at midnight. */
+/** No retry if the wait would be longer: an exhausted quota resets only at midnight. */
 const LONGEST_WAIT_SECONDS = 60;
 const FIRST_WAIT_SECONDS = 0.5;
 const IN_PROGRESS = 409;
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * @param maxRetries - after the first attempt
- * @returns a `fetch` that retries only safe requests: GET, PUT, DELETE, requests with an `Idempotency-Key`, and those that
- * a rate limit refused. It waits for `Retry-After`, or half a second, doubled with each attempt.
+ * @param maxRetries - the number of attempts after the first
+ * @returns a `fetch` that retries only safe requests: GET, PUT, DELETE, requests with an `Idempotency-Key`, and
+ * requests that a rate limit rejected. It waits for `Retry-After`, or for half a second, doubled with each attempt.
  */
 export function withRetries(
   fetch: (request: Request) => Promise<Response>,

@@ -4,7 +4,7 @@ import type { components } from './schema.d.ts';
 
 type Schemas = components['schemas'];
 
-/** An event of a streamed chat: `start`, each `delta`, then `done`. A stream that breaks off throws. */
+/** An event of a streamed chat: `start`, each `delta`, then `done`. An interrupted stream throws. */
 export type ChatEvent = Schemas['ChatStreamStart'] | Schemas['ChatStreamDelta'] | Schemas['ChatStreamDone'];
 
 /** A chunk of a streamed chat completion, in OpenAI's format. */
