@@ -1,6 +1,7 @@
 /**
- * CONTRIBUTING.md says how to add a page. A page reads with `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })`
- * inside `Loaded`, writes with `useMutation`, and shows errors with `ProblemAlert`. `api/queries.ts` handles ended sessions.
+ * CONTRIBUTING.md explains how to add a page. A page reads inside `Loaded`, with
+ * `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })`. It writes with `useMutation`, and shows errors
+ * with `ProblemAlert`. `api/queries.ts` handles ended sessions.
  */
 
 import { Title } from '@mantine/core';

@@ -20,7 +20,7 @@ import {
 import { resolveVariables, themeInWords } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
-// The scroll lock behind dialogs accepts the nonce only this way.
+// The scroll lock of dialogs gets the nonce only from here.
 setNonce(nonce);
 
 const root = document.getElementById('root');
@@ -54,6 +54,6 @@ onLanguageChange(() => {
 });
 followOtherTabs();
 
-// Rendered once the texts are there, so that no other language flashes up.
+// Render after the texts have loaded, so that no other language flashes.
 await loadLanguage(preferredLanguage());
 render();

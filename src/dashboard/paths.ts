@@ -1,6 +1,6 @@
 /**
- * The paths of all dashboard pages. The service answers each one with the same HTML page (`src/routes/dashboard.ts`).
- * `routes.tsx` decides what it shows.
+ * The paths of all dashboard pages. The service returns the same HTML page for each of them
+ * (`src/routes/dashboard.ts`). `routes.tsx` selects the component.
  */
 export const pagePaths = [
   '/',

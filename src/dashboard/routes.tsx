@@ -2,7 +2,7 @@ import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
 import { loadedPage } from './shell/loaded-page.tsx';
 
-/** `app.tsx` shows these itself. */
+/** Paths that `app.tsx` handles itself. */
 type OtherPath = '/' | '/sign-in' | '/sign-up';
 
 const components: Readonly<Record<Exclude<PagePath, OtherPath | '/chat/:id'>, ComponentType>> = {
@@ -18,7 +18,7 @@ const components: Readonly<Record<Exclude<PagePath, OtherPath | '/chat/:id'>, Co
 };
 
 export const pages = Object.entries(components).map(([path, Component]) => ({
-  // One page with and without a conversation, which keeps its state when one begins.
+  // One component with and without a conversation, so that it keeps its state when a conversation begins.
   path: path === '/chat' ? '/chat/:id?' : path,
   Component,
 }));

@@ -1,4 +1,4 @@
-/** Replaces Mantine's colors where their contrast is too low (WCAG AA). */
+/** Replaces Mantine's colors whose contrast is too low (WCAG AA). */
 
 import {
   Alert,
@@ -72,7 +72,7 @@ const theme = createTheme({
   },
 });
 
-/** The theme, and the labels of its buttons in the current language. */
+/** The theme, with the labels of its buttons in the current language. */
 export const themeInWords = (): MantineThemeOverride =>
   mergeThemeOverrides(theme, {
     components: {

@@ -6,7 +6,7 @@ const service = 'http://localhost:3000';
 export default defineConfig({
   plugins: [react()],
   build: {
-    // These support light-dark(). The polyfill for others ignores Mantine's color scheme.
+    // These versions support light-dark(). The polyfill for older ones ignores Mantine's color scheme.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The Content-Security-Policy forbids inline assets.
     assetsInlineLimit: 0,

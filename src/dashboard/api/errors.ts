@@ -4,9 +4,9 @@ import { apiErrors, type TextKey, t } from '../texts/language.ts';
 export { ParleyError as Problem };
 
 /**
- * Rewords an SDK error for people. An abort is returned unchanged.
+ * Rewords an SDK error for people. Returns an abort unchanged.
  *
- * @param lost - the message if there is no response although the device is online
+ * @param lost - the message if the request fails without a response although the device is online
  */
 export function inWords(error: unknown, lost?: string): unknown {
   if (!(error instanceof ParleyError)) return error;
@@ -28,28 +28,28 @@ export function unreachable(message = t('errors.unreachable')) {
   });
 }
 
-/** The text for the reason of an error, if there is one. */
+/** The text for the reason of an error. Undefined if there is none. */
 function textOfReason(reason: string | null): string | undefined {
   const key = `errors.reasons.${reason}` as Extract<TextKey, `errors.reasons.${string}`>;
   return t.has(key) ? t(key) : undefined;
 }
 
-/** The API writes English for programs: the texts have sentences for the reasons and codes that they know. */
+/** The API's messages are in English and for programs. The texts replace them for known reasons and codes. */
 export const messageOf = ({ code, message, param, reason }: ParleyError): string =>
   textOfReason(reason) ?? apiErrors[`${code}.${param}`] ?? apiErrors[code] ?? message;
 
-/** Whether the user can fix it in the form. The request ID is then of no use. */
+/** Whether the user can fix the error in the form. If so, the request ID is of no use. */
 export const isOfForm = ({ code }: ParleyError): boolean =>
   code === 'invalidRequest' || code === 'invalidLogin';
 
 /**
- * Whether the request stays charged, so a retry with the same idempotency key would get the same error. If the service
- * itself failed, the same key runs the work again. An error in a stream has no status.
+ * Whether the request remains charged, so that a retry with the same idempotency key gets the same error. If the
+ * service itself failed, the same key runs the work again. An error within a stream has no status.
  */
 export const isFinal = ({ code, isCharged, status }: ParleyError): boolean =>
   isCharged && code !== 'serviceUnavailable' && (code !== 'internalError' || status >= 500);
 
-/** The codes of an ended session. The second one comes from routes that also accept API keys. */
+/** The codes of an ended session. Routes that also accept API keys return the second one. */
 const ends = new Set(['sessionRequired', 'missingCredentials']);
 
 export const isEndOfSession = ({ code }: ParleyError): boolean => ends.has(code);

@@ -6,7 +6,7 @@ import { keepFor } from './tab-storage.ts';
 
 const RETRIES = 2;
 
-/** Any response can reveal an ended session. Signing in again returns to the current page. */
+/** Any response can reveal that the session ended. Signing in again returns to the current page. */
 export function noticeEnd(error: unknown): void {
   if (isEndOfSession(toProblem(error)) && currentSession() === 'in') setSession('ended');
 }
@@ -19,7 +19,7 @@ export const queryClient: QueryClient = new QueryClient({
       staleTime: 10_000,
       retry: (failures, error) => failures < RETRIES && toProblem(error).isTransient,
     },
-    // Offline, fail at once instead of waiting for the network.
+    // Offline, fail immediately instead of waiting for the network.
     mutations: { networkMode: 'always' },
   },
 });

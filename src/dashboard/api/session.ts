@@ -1,10 +1,10 @@
 /**
- * Whether this browser is signed in. Scripts cannot read the cookie, and a request without one is an error, so this is
- * stored locally. Every response can correct it (401 `sessionRequired`).
+ * Whether this browser is signed in. Scripts cannot read the cookie, and a request without it is an error, so local
+ * storage holds the state. Every response can correct it (401 `sessionRequired`).
  */
 import { useSyncExternalStore } from 'react';
 
-/** `new`: nobody ever signed in here. `ended`: the session ended without a sign-out. */
+/** `new`: nobody has signed in on this browser. `ended`: the session ended without a sign-out. */
 export type SessionState = 'new' | 'in' | 'out' | 'ended';
 
 const key = 'parley.session';
@@ -24,7 +24,7 @@ let isLeftElsewhere = false;
 
 export const currentSession = (): SessionState => state;
 
-/** Whether another tab signed out this one. */
+/** Whether a sign-out in another tab ended the session. */
 export const wasLeftElsewhere = (): boolean => isLeftElsewhere;
 
 export function setSession(next: Exclude<SessionState, 'new'>): void {
@@ -33,17 +33,17 @@ export function setSession(next: Exclude<SessionState, 'new'>): void {
   try {
     localStorage.setItem(key, next);
   } catch {
-    // Storage is unavailable: after a reload, the user has to sign in again.
+    // Storage is unavailable, so the user has to sign in again after a reload.
   }
   for (const listener of listeners) listener();
 }
 
-/** The documentation shows operators the same navigation. */
+/** Stores the flag, so that the documentation shows operators the same navigation. */
 export function setOperator(isOperator: boolean): void {
   try {
     localStorage.setItem('parley.operator', String(isOperator));
   } catch {
-    // Storage is unavailable: the documentation has no link for operators.
+    // Storage is unavailable, so the documentation has no link for operators.
   }
 }
 

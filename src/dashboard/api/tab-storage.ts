@@ -1,6 +1,6 @@
 /**
- * Data that this tab keeps for an account after its session ends, such as drafts. It is restored after signing in, and
- * deleted when someone signs out on purpose or another account signs in.
+ * Data that this tab keeps for an account after its session ends, such as drafts. A new sign-in restores it. An
+ * intended sign-out, or a sign-in to another account, deletes it.
  */
 import { currentSession, subscribe } from './session.ts';
 
@@ -29,7 +29,7 @@ function write(): void {
     if (state.owner === null) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(state));
   } catch {
-    // Storage is unavailable or full: keep it in memory only.
+    // Storage is unavailable or full, so the data remains only in memory.
   }
 }
 
@@ -46,7 +46,7 @@ export const keepFor = (accountId: string): void => changeOwner(accountId);
 
 export const kept = (name: string): unknown => state.values[name];
 
-/** Written a moment later, because writing with every key press would delay typing. */
+/** Delays writing, because a write with every key press would slow down typing. */
 export function keep(name: string, value: unknown): void {
   state = { ...state, values: { ...state.values, [name]: value } };
   timer ??= setTimeout(write, WRITE_AFTER_MS);

@@ -14,19 +14,19 @@ export const meterNames = Object.keys(displayOrder) as Meter[];
 export const metersOf = (limits: Usage['limits']): Meter[] =>
   meterNames.filter((meter) => limits[meter] !== undefined);
 
-/** Prevents rapid refetching at the end of the day if the device's clock is wrong. */
+/** Prevents rapid refetches at the end of the day if the device's clock is wrong. */
 const SOONEST_MS = 15_000;
 
 const untilReset = ({ resetsAt }: Usage): number =>
   Math.max(SOONEST_MS, Date.parse(resetsAt) - Date.now() + 1000);
 
-/** For what changes with the day too. False until today's usage is known. */
+/** The refetch interval for data that changes with the day. False until today's usage is known. */
 export const untilNextDay = (): number | false => {
   const usage = queryClient.getQueryData<Usage>(['usage']);
   return usage !== undefined && untilReset(usage);
 };
 
-/** Requests with a key change usage while another page is open, so each page that shows it asks again. */
+/** Requests with a key change usage at any time, so each page that shows usage refetches it. */
 export const usageIsStale = { staleTime: 0 };
 
 export const useUsage = () =>

@@ -1,7 +1,7 @@
 import { NativeSelect } from '@mantine/core';
 import { chooseLanguage, type Language, language, languageNames, languages, t } from '../texts/language.ts';
 
-/** Its ID keeps the focus when the page is rendered in the other language. */
+/** The ID keeps the focus when the page renders in the other language. */
 export const LanguageSelect = () => (
   <NativeSelect
     id="language"

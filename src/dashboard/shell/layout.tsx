@@ -45,7 +45,7 @@ export function Layout({ children }: { children: ReactNode }) {
       </header>
       <Nav />
       <div className={classes.tools}>
-        {/* A space keeps its place until the address is loaded. */}
+        {/* A space reserves the line until the email address loads. */}
         <span className={classes.email} title={account?.email}>
           {account?.email ?? '\u00a0'}
         </span>

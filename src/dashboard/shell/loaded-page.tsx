@@ -5,7 +5,7 @@ import { wasUpdated } from './build.ts';
 type Load = () => Promise<{ default: ComponentType }>;
 
 export class PageLoadError extends Error {
-  /** Whether the service was updated after this tab opened, so the file no longer exists. */
+  /** Whether the file is gone because the service was updated after this tab opened. */
   readonly isOutdated: boolean;
 
   constructor(isOutdated: boolean, cause: unknown) {
@@ -16,8 +16,8 @@ export class PageLoadError extends Error {
 }
 
 /**
- * Loads a page each time it is mounted, until loading succeeds. `React.lazy` caches a failure forever, and replacing the
- * lazy component while React retries it causes an endless loop.
+ * Loads a page each time it is mounted, until loading succeeds. `React.lazy` caches a failure forever, and replacing
+ * the lazy component while React retries it causes an endless loop.
  *
  * @returns a component that throws a `PageLoadError` to the nearest error boundary if loading fails
  */

@@ -5,10 +5,10 @@ import { setSession } from '../api/session.ts';
 
 let navigations = 0;
 
-/** Whether the current page was opened from another one, so it has to move the focus. */
+/** Whether the user came from another page, so that the page must move the focus. */
 export const wasNavigated = (): boolean => navigations > 0;
 
-/** Does not count the first page. */
+/** Counts navigations, without the first page. */
 export function useNavigationCount(): void {
   const [location] = useLocation();
   const first = useRef(location);
@@ -17,7 +17,7 @@ export function useNavigationCount(): void {
     navigations += 1;
   }
   useEffect(() => {
-    // A placeholder until the page's header sets it.
+    // A placeholder until the page sets its title.
     document.title = 'Parley';
   }, []);
 }
@@ -25,7 +25,7 @@ export function useNavigationCount(): void {
 export const signInPath = (page: '/sign-in' | '/sign-up', location: string): string =>
   location === '/' ? page : `${page}?next=${encodeURIComponent(location)}`;
 
-/** Signs out on purpose, so the next sign-in does not return to this page. */
+/** Signs out at the user's request, so that the next sign-in does not return to this page. */
 export function leave(said?: string): void {
   navigate('/sign-in', { state: said === undefined ? null : { said } });
   setSession('out');

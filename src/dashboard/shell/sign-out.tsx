@@ -4,7 +4,7 @@ import { Confirm } from '../ui/confirm.tsx';
 
 type Props = { isPending: boolean; error: unknown; onConfirm: () => void; onClose: () => void };
 
-/** Signing out deletes drafts. */
+/** Confirms a sign-out, because it deletes drafts. */
 export default function ConfirmSignOut(props: Props) {
   return (
     <Confirm title={t('shell.signOut')} action={t('shell.signOut')} isDangerous {...props}>

@@ -1071,7 +1071,7 @@ export default {
   },
 } satisfies Texts;
 
-/** Of all errors that people can meet in the dashboard. `make check` compares them with openapi.json. */
+/** Texts for all API errors that users can see in the dashboard. `make check` compares them with openapi.json. */
 export const apiErrors = {
   alreadyFinished: 'Die Anfrage ist bereits abgeschlossen; es gibt nichts mehr zu stoppen.',
   apiKeyLimitReached:

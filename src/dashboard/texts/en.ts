@@ -1,7 +1,7 @@
 import type { ApiErrors } from './api-errors.ts';
 
 /**
- * All texts of the dashboard, in ICU message syntax. This file is the source: the types of `t` come from it, and every
+ * All texts of the dashboard, in ICU message syntax. This file is the source: it defines the types of `t`, and every
  * other language has the same keys.
  */
 export default {
@@ -1039,7 +1039,7 @@ export default {
   },
 } as const;
 
-/** Only where the API's own message is for programs. */
+/** Texts for API errors whose default message is for programs. */
 export const apiErrors = {
   idempotencyInProgress:
     'The same request is still in progress. This one was not charged. Try again in a moment.',

@@ -1,6 +1,6 @@
 /**
- * The language of the page and its texts. Components call `t` directly: when the language changes, `main.tsx` renders all
- * of them again (docs/decisions/0035-languages.md).
+ * The language of the page, and its texts. Components call `t` directly: when the language changes, `main.tsx` renders
+ * all of them again (docs/decisions/0035-languages.md).
  */
 import { type _Translator, createTranslator } from 'use-intl/core';
 import type { ApiErrors } from './api-errors.ts';
@@ -19,7 +19,7 @@ export const languages = Object.keys(languageNames) as Language[];
 
 type TextsFile = { default: Texts; apiErrors: ApiErrors };
 
-/** English is part of the page, because it also replaces a language whose file cannot be loaded. */
+/** English is part of the bundle, because it also replaces a language whose file cannot load. */
 const files: Record<Exclude<Language, 'en'>, () => Promise<TextsFile>> = {
   de: () => import('./de.ts'),
 };
@@ -34,13 +34,13 @@ const translatorFor = (language: Language, texts: Texts) =>
 
 export let language: Language = 'en';
 
-/** Translates a key. `t.rich` puts components into sentences. */
+/** Translates a key. `t.rich` inserts components into sentences. */
 export let t: Translate = translatorFor('en', en);
 
-/** The messages of API errors in this language. The API itself writes English. */
+/** The messages of API errors in this language. The API itself returns English. */
 export let apiErrors: Readonly<Record<string, string | undefined>> = englishErrors;
 
-/** The chosen language, or the first of the browser's languages that exists here, or English. */
+/** The chosen language, or else the first supported language of the browser, or else English. */
 export function preferredLanguage(): Language {
   let stored: string | null = null;
   try {
@@ -52,7 +52,7 @@ export function preferredLanguage(): Language {
   return navigator.languages.map((tag) => tag.split('-')[0] ?? '').find(isLanguage) ?? 'en';
 }
 
-/** Changes the language of the page. Stays with the current one if the file cannot be loaded. */
+/** Changes the language of the page. Keeps the current language if the file cannot load. */
 export async function loadLanguage(wanted: Language): Promise<void> {
   try {
     const { apiErrors: errors, default: texts } =
@@ -61,14 +61,14 @@ export async function loadLanguage(wanted: Language): Promise<void> {
     apiErrors = errors;
     language = wanted;
   } catch {
-    // The network or an update of the service: a reload tries again.
+    // The network failed, or the service was updated. A reload tries again.
   }
   document.documentElement.lang = language;
 }
 
 const listeners = new Set<() => void>();
 
-/** @param listener - is called after the language has changed */
+/** @param listener - called after the language has changed */
 export const onLanguageChange = (listener: () => void): void => void listeners.add(listener);
 
 async function change(wanted: Language): Promise<void> {
@@ -76,17 +76,17 @@ async function change(wanted: Language): Promise<void> {
   for (const listener of listeners) listener();
 }
 
-/** Changes the language, and keeps it for later visits. */
+/** Changes the language, and stores it for later visits. */
 export function chooseLanguage(wanted: Language): Promise<void> {
   try {
     localStorage.setItem(storageKey, wanted);
   } catch {
-    // Storage is unavailable: the choice lasts until the page is left.
+    // Storage is unavailable, so the choice lasts until the page closes.
   }
   return change(wanted);
 }
 
-/** Follows a choice in another tab. */
+/** Applies a choice in another tab. */
 export function followOtherTabs(): void {
   addEventListener('storage', ({ key }) => {
     if (key === storageKey) void change(preferredLanguage());
@@ -94,9 +94,9 @@ export function followOtherTabs(): void {
 }
 
 /**
- * For formatters of `Intl`, which are slow to create.
+ * Caches one value per language. Use it for `Intl` formatters, which are slow to create.
  *
- * @returns what was made for the current language
+ * @returns a function that returns the value for the current language
  */
 export function perLanguage<T>(make: (language: Language) => T): () => T {
   const made = new Map<Language, T>();

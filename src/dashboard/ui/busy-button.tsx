@@ -1,4 +1,4 @@
-/** Ignores presses while loading. Disabling it would lose the focus. */
+/** A button that ignores presses while loading. A disabled button would lose the focus. */
 import { Button, type ButtonProps, Loader } from '@mantine/core';
 import type { ReactNode, Ref } from 'react';
 

@@ -1,4 +1,4 @@
-/** Errors of a form's fields: those found before it is sent, and the API's. */
+/** Errors of a form's fields: those found before it is sent, and those from the API. */
 import { type FormEvent, type ReactNode, type RefObject, useState } from 'react';
 import { toProblem } from '../api/errors.ts';
 import { FieldError } from './field-error.tsx';
@@ -9,23 +9,23 @@ export type ErrorAt = (field: FieldName) => ReactNode;
 
 type CheckedForm = {
   form: RefObject<HTMLFormElement | null>;
-  /** Calls `send` if all fields are valid. Otherwise, shows what to enter. */
+  /** Calls `send` if all fields are valid. Otherwise, shows the required input. */
   onSubmit: (event: FormEvent<HTMLFormElement>) => void;
   errorAt: ErrorAt;
-  /** The API's error if it is not shown at a field. */
+  /** The API's error, unless a field shows it. */
   other: unknown;
 };
 
-/** The names of their elements. */
+/** The names of the invalid elements. */
 const invalidFieldsOf = (form: HTMLFormElement): string[] =>
   [...form.elements].flatMap((element) =>
     element instanceof HTMLInputElement && !element.validity.valid ? [element.name] : [],
   );
 
 /**
- * @param refused - the API's error, null or undefined if there is none
+ * @param refused - the API's error; null or undefined if there is none
  * @param fields - the names of the fields that show their errors
- * @param sentences - what to enter, where that is not the same in every form
+ * @param sentences - error messages for fields where this form differs from others
  */
 export function useCheckedForm(
   refused: unknown,

@@ -1,4 +1,4 @@
-/** The copied text can differ from the shown one, as with a secret. */
+/** A code block. The copied text can differ from the visible text, for example if that hides a secret. */
 import classes from './code.module.css';
 import { CopyButton } from './copy-button.tsx';
 

@@ -8,7 +8,7 @@ import { ProblemAlert } from './problem.tsx';
 
 type Props = {
   title: string;
-  /** Of a form with fields, a function that gets the error of each. */
+  /** The content. For a form with fields, a function that receives each field's error. */
   children: ReactNode | ((errorAt: ErrorAt) => ReactNode);
   action: string;
   isDangerous?: boolean;

@@ -1,4 +1,4 @@
-/** Copies to the clipboard, also on plain http, where browsers have no clipboard API. */
+/** Copies to the clipboard, including over plain HTTP, where browsers have no clipboard API. */
 import { useRef, useState } from 'react';
 
 const SHOWN_MS = 2500;
@@ -16,7 +16,7 @@ function copyBySelection(text: string): boolean {
   const before = document.activeElement;
   const field = document.createElement('textarea');
   field.value = text;
-  // An open dialog traps the focus, so the field has to be inside it.
+  // An open dialog traps the focus, so the field must be inside it.
   (document.querySelector('[role="dialog"]') ?? document.body).append(field);
   field.select();
   const hasWorked = document.execCommand('copy');

@@ -1,4 +1,4 @@
-/** Bars for UTC days, and the limit as a line. Drawn at the element's pixel size, so text does not scale. */
+/** Bars for UTC days, with a line for the limit. Drawn at the element's pixel size, so that text does not scale. */
 
 import { useElementSize } from '@mantine/hooks';
 import type { PointerEvent } from 'react';
@@ -21,16 +21,16 @@ const TOP = 18;
 const BOTTOM = 24;
 const RIGHT = 6;
 const LABEL_WIDTH = 68;
-/** Of the digits of the scale. Its widest letter is 4 px wider. */
+/** Widths of characters on the scale. The widest letter is 4 px wider than a digit. */
 const CHARACTER_WIDTH = 7.5;
 const WIDEST_LETTER = 4;
 const AXIS_GAP = 8;
-/** Below the selected bar, which may be only 2 pixels wide. */
+/** Minimum width of the marker below the selected bar, which may be only 2 pixels wide. */
 const LEAST_MARKER = 8;
-/** A limit far above all bars would make them invisible, so it is drawn above the scale. */
+/** Scaling to a limit far above all bars would make them invisible, so the limit is drawn above the scale. */
 const MOST_HEADROOM = 4;
 const ABOVE_SCALE = 4;
-/** Above the drawing, so that its text does not cover the axis or the bars. */
+/** Room above the drawing, so that the limit's text does not cover the axis or the bars. */
 const LIMIT_ROOM = 16;
 
 const days = (options: Intl.DateTimeFormatOptions) =>
@@ -40,7 +40,7 @@ const short = days({ day: 'numeric', month: 'short' });
 const whole = days({ dateStyle: 'medium' });
 const startOf = (day: string) => new Date(`${day}T00:00:00Z`);
 
-/** Without the year. */
+/** A day without the year. */
 export const shortDay = (day: string): string => short().format(startOf(day));
 export const utcDay = (day: string): string => whole().format(startOf(day));
 
@@ -100,7 +100,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       viewBox={`0 0 ${width} ${HEIGHT}`}
       role="img"
       aria-label={label}
-      // The buttons below the picture do the same.
+      // The buttons below the chart do the same.
       onPointerDown={select}
       onPointerMove={select}
     >
@@ -114,7 +114,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       ))}
       {bars.map(({ count, day }, index) => {
         const left = axis + slot * index;
-        // Dates start at today and go back, as many as fit.
+        // Labels start at today and go back, as many as fit.
         const isDated = (bars.length - 1 - index) % every === 0;
         const isLast = index === bars.length - 1;
         return (

@@ -1,6 +1,6 @@
 /**
- * A modal dialog, open while it is rendered. Returns the focus to the previous element, or to the page's heading if that
- * is gone or disabled. On phones, it is a sheet at the bottom of the screen.
+ * A modal dialog, open while it is rendered. When it closes, the focus returns to the previous element, or to the
+ * page's heading if that element is gone or disabled. On phones, the dialog is a bottom sheet.
  */
 import { Modal, type ModalProps } from '@mantine/core';
 import { useEffect, useId } from 'react';
@@ -31,7 +31,7 @@ export function Dialog({ children, onClose, ...rest }: Props) {
 
 const stack: string[] = [];
 
-/** Still true for the key press that closes the last one. */
+/** Whether a dialog is open. Still true for the key press that closes the last dialog. */
 export const isDialogOpen = (): boolean => stack.length > 0;
 
 function useIsTopmost(): () => boolean {
@@ -56,7 +56,7 @@ function useReturnedFocus(): void {
     page?.toggleAttribute('inert', true);
     if (activeElement !== document.body && !activeElement?.closest('[role="dialog"]')) origin = activeElement;
     return () => {
-      // Wait until the dialog is removed and the page shows its effect.
+      // Wait until the dialog is removed and the page has updated.
       setTimeout(() => {
         const below = document.querySelector<HTMLElement>('[role="dialog"]');
         if (below) {

@@ -1,4 +1,4 @@
-/** What to enter, for the API's errors of validation, whose words are for programs. */
+/** Sentences that say what to enter. They replace the API's validation errors, which are for programs. */
 
 import { messageOf, Problem } from '../api/errors.ts';
 import { type TextKey, t } from '../texts/language.ts';
@@ -18,12 +18,12 @@ const sentences = {
   temperature: 'errors.fields.temperature',
 } as const satisfies Record<string, TextKey>;
 
-/** The name of a field whose error is shown beside it, as in the API. */
+/** The name of a field that shows its error, as in the API. */
 export type FieldName = keyof typeof sentences;
 
 export const sentenceFor = (field: FieldName): string => t(sentences[field]);
 
-/** Whether an error of the API concerns a field. */
+/** Whether an API error concerns a field. */
 export const isOfField = (error: unknown, field: FieldName): boolean =>
   error instanceof Problem &&
   (error.param === field ||
@@ -31,6 +31,6 @@ export const isOfField = (error: unknown, field: FieldName): boolean =>
     error.param?.startsWith(`${field}.`) === true ||
     error.details.some(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`)));
 
-/** The message for a field: of the field itself if the error describes the schema, which gives no reason. */
+/** The message for a field. If the error describes only the schema, without a reason, uses the field's sentence. */
 export const messageFor = (problem: Problem, field: FieldName): string =>
   problem.details.length > 0 && problem.reason === null ? sentenceFor(field) : messageOf(problem);

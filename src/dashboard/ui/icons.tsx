@@ -1,4 +1,4 @@
-/** Icons are decorative, so they are hidden from screen readers. */
+/** Icons. They are decorative, so they are hidden from screen readers. */
 import type { ReactNode } from 'react';
 import { drawings, type SectionName } from '../sections.ts';
 

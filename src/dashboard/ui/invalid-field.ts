@@ -8,7 +8,7 @@ export function useFocusOnError<T extends HTMLElement>(error: unknown): RefObjec
     const field = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
     field?.closest('details')?.toggleAttribute('open', true);
     field?.focus();
-    // Includes the message below the field. An error without a field is in an alert.
+    // Includes the message below the field. Without an invalid field, an alert shows the error.
     const said =
       field?.closest('.mantine-InputWrapper-root') ?? form.current?.querySelector('[role="alert"]');
     said?.scrollIntoView({ block: 'nearest' });

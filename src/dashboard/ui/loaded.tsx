@@ -12,13 +12,13 @@ type Props<T> = {
   children: (data: T) => ReactNode;
 };
 
-/** If a refetch fails, shows the error above the earlier data. */
+/** Shows a query's data. If a refetch fails, shows the error above the earlier data. */
 export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props<T>) {
   const { data, error, fetchStatus, isRefetchError } = query;
   const [alertId, retry] = useRetry(query);
   if (data === undefined) {
     if (error) return <ProblemAlert id={alertId} error={error} onRetry={retry} />;
-    // Offline: the request has not been sent.
+    // The device is offline, so the request has not been sent.
     if (fetchStatus === 'paused') return <ProblemAlert error={unreachable(undefined)} />;
     return loading;
   }
@@ -37,7 +37,7 @@ function useRetry({ isFetching, refetch }: UseQueryResult): [string, () => void]
   useEffect(() => {
     if (isFetching || !isRetrying.current) return;
     isRetrying.current = false;
-    // Keep the focus if the user moved it meanwhile.
+    // Keep the focus if the user has moved it.
     if (document.activeElement !== document.body) return;
     const again = document.getElementById(alertId)?.querySelector('button');
     if (again) again.focus();

@@ -4,9 +4,9 @@ const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /**
- * Calls every minute, with one timer for the whole page.
+ * Calls the listener every minute, with one timer for the whole page.
  *
- * @returns what ends the calls
+ * @returns a function that ends the calls
  */
 export function everyMinute(listener: () => void): () => void {
   listeners.add(listener);

@@ -2,7 +2,7 @@ import { language, perLanguage } from '../texts/language.ts';
 
 const integer = perLanguage((language) => new Intl.NumberFormat(language));
 
-/** "." or ",", in numbers that people type. */
+/** "." or ",", for numbers that users type. */
 export const decimalSeparator = perLanguage(
   (language) =>
     new Intl.NumberFormat(language).formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.',
@@ -14,7 +14,7 @@ const compact = perLanguage(
   (language) => new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }),
 );
 
-/** "1.2M", where there is no room for more. */
+/** "1.2M", for narrow spaces. */
 export const compactCount = (count: number): string => compact().format(count);
 
 const list = perLanguage((language) => new Intl.ListFormat(language, { type: 'unit' }));
@@ -22,7 +22,7 @@ const list = perLanguage((language) => new Intl.ListFormat(language, { type: 'un
 /** "3 in, 5 out" */
 export const listOf = (parts: readonly string[]): string => list().format(parts);
 
-/** Millionths of a currency. Small amounts keep more digits: "$0.0041". */
+/** Formats millionths of a currency. Small amounts have more digits: "$0.0041". */
 export const formatCost = (micros: number, currency: string): string =>
   new Intl.NumberFormat(language, {
     style: 'currency',

@@ -1,4 +1,4 @@
-/** Loads what is older. If it is removed because there is no more, its focus moves to the list. */
+/** Loads older entries. If the button is removed because there are no more, its focus moves to the list. */
 import { type ComponentProps, type RefObject, useLayoutEffect, useRef } from 'react';
 import { BusyButton } from './busy-button.tsx';
 
@@ -8,7 +8,7 @@ export function OlderButton({ list, ...rest }: Props) {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     const { current } = button;
-    // The button is still in the page when this ends.
+    // The button is still in the page when this cleanup runs.
     return () => {
       if (document.activeElement === current) list.current?.focus({ preventScroll: true });
     };

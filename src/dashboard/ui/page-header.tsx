@@ -10,7 +10,7 @@ export function PageHeader({ action, children, title }: Props) {
   useEffect(() => {
     document.title = `${title} · Parley`;
     if (!wasNavigated()) return;
-    // Behave like a page load: start reading at the top.
+    // Behave like a page load: scroll to the top and focus the heading.
     window.scrollTo(0, 0);
     heading.current?.focus({ preventScroll: true });
   }, [title]);

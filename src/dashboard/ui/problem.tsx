@@ -10,7 +10,7 @@ type Props = Omit<AlertProps, 'children' | 'title'> & {
   onRetry?: () => void;
 };
 
-/** Uses the current origin for guides, which may differ from the configured one. */
+/** Drops the origin of a guide's URL: the current origin may differ from the configured one. */
 function pathOf(docs: string): string {
   const { hash, pathname } = new URL(docs);
   return pathname + hash;

@@ -1,4 +1,4 @@
-/** "3 minutes ago", "tomorrow". */
+/** Formats "3 minutes ago" or "tomorrow". */
 import { perLanguage, t } from '../texts/language.ts';
 
 const MINUTE_S = 60;
@@ -11,7 +11,7 @@ const relative = perLanguage((language) => new Intl.RelativeTimeFormat(language,
 /** "Last month" would be wrong for most dates that are a month away. */
 const counted = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: 'always' }));
 
-/** The reader's calendar day, as a number of days. A day with a change of clocks has not 24 hours. */
+/** The day in the reader's calendar, as a number of days. A day on which clocks change does not have 24 hours. */
 const calendarDay = (at: Date): number =>
   Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) / (DAY_S * 1000);
 

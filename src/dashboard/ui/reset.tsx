@@ -15,7 +15,7 @@ export function useNow(): number {
   return now;
 }
 
-/** "6 h 12 min", "4 min"; at least 1 min. */
+/** "6 h 12 min" or "4 min". At least 1 min. */
 export function timeUntil(at: string, now: number): string {
   const minutes = Math.max(1, Math.ceil((Date.parse(at) - now) / 60_000));
   const hours = Math.floor(minutes / 60);

@@ -1,4 +1,4 @@
-/** What a finished action says, announced to screen readers and kept on the screen until it is closed. */
+/** The result of an action. Screen readers announce it, and it remains on the screen until the user closes it. */
 
 import { Alert, Paper, Text } from '@mantine/core';
 import { t } from '../texts/language.ts';
@@ -11,7 +11,7 @@ type Props = { message: string | undefined; onClose: () => void };
 export const Said = ({ message, onClose }: Props) => (
   <div role="status" className={classes.said}>
     {message !== undefined && (
-      // The alert's own background lets the page shine through.
+      // The alert's background is translucent.
       <Paper shadow="md" mb="md" bg="var(--parley-panel)">
         <Alert
           variant="light"

@@ -1,10 +1,10 @@
-/** Has the browser save a file. */
+/** Saves a file through the browser. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has begun to read it by then.
+  // By then, the browser has begun to read it.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 const parts = /`([^`]+)`|(\/docs\/[\w/#-]*\w)/g;
 
-/** Guides open in a new tab, to keep the form's contents. */
+/** A sentence with code and links. Links open in a new tab, to keep the contents of a form. */
 export function Sentence({ children: text }: { children: string }) {
   const shown: ReactNode[] = [];
   let end = 0;

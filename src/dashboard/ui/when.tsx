@@ -1,4 +1,4 @@
-/** A relative time, with the exact one on hover and in `datetime`. */
+/** A relative time, with the exact time on hover and in `datetime`. */
 import { useSyncExternalStore } from 'react';
 import { perLanguage } from '../texts/language.ts';
 import { everyMinute } from './minutes.ts';
@@ -13,7 +13,7 @@ const clock = dates({ hour: '2-digit', minute: '2-digit' });
 
 export const clockTime = (at: Date): string => clock().format(at);
 export const exactTime = (at: string): string => exact().format(new Date(at));
-/** Whether local time at that moment is UTC. */
+/** Whether local time equals UTC at that moment. */
 export const isUtc = (at: string): boolean => new Date(at).getTimezoneOffset() === 0;
 export const dayOf = (at: string): string => day().format(new Date(at));
 

@@ -18,13 +18,13 @@ type Models = Pick<ReturnType<typeof useModels>, 'anyTakesImages' | 'takesImages
 
 export type Attaching = ReturnType<typeof useAttaching>;
 
-/** What the composer does with images: those attached, what is wrong, and what takes pasted and dropped files. */
+/** The composer's state and actions for images: attached images, errors, and pasted or dropped files. */
 export function useAttaching(conversationId: string, { anyTakesImages, takesImages }: Models) {
   const urls = usePictures(conversationId);
   const [refused, setRefused] = useState<string | null>(null);
-  /** The conversation in which files were given to a model that does not take images. */
+  /** The conversation in which the user tried to attach files, although the model does not accept images. */
   const [turnedAwayIn, setTurnedAwayIn] = useState<string | null>(null);
-  /** How many are being read. Sending now would leave them behind. */
+  /** Number of pending batches of files. Sending now would omit their images. */
   const [adding, setAdding] = useState(0);
   const add = async (files: readonly File[]) => {
     setAdding((count) => count + 1);
@@ -63,23 +63,23 @@ export function useAttaching(conversationId: string, { anyTakesImages, takesImag
     onPaste(event: ClipboardEvent): void {
       const { files, types } = event.clipboardData;
       if (files.length === 0) return;
-      // Office programs add a picture of the text that is pasted.
+      // Office programs add an image of pasted text.
       if (!takesImages && types.includes('text/plain')) return;
       event.preventDefault();
       take([...files]);
     },
     take,
-    /** What a drop would do. */
+    /** The effect of a drop, for the user. */
     dropHint: takesImages ? t('chat.pictures.drop') : turningAway,
   };
 }
 
-/** Takes the files that are dropped anywhere on the page, and shows where they go while they are dragged. */
+/** Attaches files dropped anywhere on the page. Shows a hint while the user drags them. */
 export function DropArea({ dropHint, take }: Pick<Attaching, 'dropHint' | 'take'>) {
   const [isShown, setIsShown] = useState(false);
   const onFiles = useStable(take);
   useEffect(() => {
-    // The next element is entered before the last one is left.
+    // Browsers report that the next element is entered before they report that the last one is left.
     let entered: EventTarget | null = null;
     const onDrag = (event: DragEvent) => {
       const { dataTransfer, target, type } = event;
@@ -118,7 +118,7 @@ export function AttachButton({ onFiles }: { onFiles: (files: readonly File[]) =>
         hidden
         onChange={(event) => {
           onFiles([...(event.currentTarget.files ?? [])]);
-          // So that the same file can be chosen again.
+          // Allows the user to choose the same file again.
           event.currentTarget.value = '';
         }}
       />

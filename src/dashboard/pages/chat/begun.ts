@@ -7,25 +7,25 @@ import { useOfTurns } from './turns.ts';
 export type Conversation = Schemas['ConversationSummary'];
 
 type Begun = {
-  /** Null until the service has given it an ID. */
+  /** Null until the service has assigned an ID. */
   id: string | null;
   title: string;
-  /** `left`: the service completes the answer without this tab, then stores it. */
+  /** `left`: the service completes and stores the reply without this tab. */
   state: 'underWay' | 'left' | 'ended' | 'failed';
   endedAt: number;
-  /** The turn without an ID that was left for a new chat. */
+  /** The ID of a turn without a conversation ID that the user left for a new chat. */
   leftTurnId: string | undefined;
 };
 
 type OfTurns = {
   begun: Begun[];
-  /** The conversations with an answer under way. */
+  /** Conversations with an in-progress reply. */
   answering: string[];
 };
 
-/** A service that could not complete the answer never stores it. */
+/** After this time, the service has failed to complete the reply and never stores it. */
 export const LONGEST_WAIT_MS = 600_000;
-/** Longer than a title, so that long messages are not read with every word of their answer. */
+/** Longer than a title, to avoid reading all of a long message with every word of its reply. */
 const MOST_TITLE = 1000;
 
 function stateOf(turn: Turn): Begun['state'] {
@@ -50,26 +50,26 @@ const ofTurns = (turns: readonly Turn[]): string =>
 
 export const useBegun = (): OfTurns => JSON.parse(useOfTurns(ofTurns)) as OfTurns;
 
-/** Those that the service stores later. */
+/** Conversations that the service will store later. */
 export const expectedOf = (begun: readonly Begun[]): { id: string; since: number }[] =>
   begun.flatMap(({ endedAt: since, id, state }) => (state === 'left' && id !== null ? { id, since } : []));
 
 export type Row = {
   key: string;
   conversation: Conversation;
-  /** Undefined once the conversation is stored. */
+  /** `underWay` while a reply is in progress. `unsaved` if the service has not stored the conversation. */
   progress: 'underWay' | 'unsaved' | undefined;
   isListed: boolean;
   leftTurnId?: string | undefined;
 };
 
-/** Empty for the one of a new chat. */
+/** An empty string for a new chat. */
 const keyOf = ({ id, leftTurnId }: Begun): string => id ?? leftTurnId ?? '';
 
 /**
- * The rows of the list. What begins in this tab comes where the service will list it: after those that are pinned.
+ * The rows of the list. Conversations that begin in this tab follow the pinned ones, as they will on the service.
  *
- * @param openId - the conversation that is open; undefined for one without an ID
+ * @param openId - the open conversation; undefined if it has no ID
  * @param listedAt - when the service listed the conversations, in milliseconds
  */
 export function rowsOf(
@@ -81,7 +81,7 @@ export function rowsOf(
   const known = new Set<string | null>(listed.map(({ id }) => id));
   const progressOf = ({ endedAt, id, state }: Begun): Row['progress'] | 'gone' => {
     if (state === 'underWay') return 'underWay';
-    // The list is being fetched again.
+    // Keep the row until the list has been fetched again.
     if (state === 'ended') return id !== null && listedAt < endedAt ? undefined : 'gone';
     if (state === 'left' && id !== null && Date.now() - endedAt < LONGEST_WAIT_MS) return 'underWay';
     return (id ?? undefined) === openId ? 'unsaved' : 'gone';

@@ -1,17 +1,17 @@
-/** Asks the service to stop answers. */
+/** Requests that the service stop a reply. */
 import { parley } from '../../api/client.ts';
 import { Problem } from '../../api/errors.ts';
 
-/** `unknown`: the service has no request with this key. `refused`: it did not stop the answer for another reason. */
+/** `unknown`: the service has no request with this key. `refused`: it did not stop the reply for another reason. */
 export type Outcome = 'ending' | 'unknown' | 'unreachable' | 'refused';
 
-/** Between two attempts. The service knows a request only once it has charged it. */
+/** Pauses between attempts. The service does not know a request until it has charged it. */
 const PAUSES_MS = [1000, 2000];
 const TIMEOUT_MS = 10_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** @param key - the idempotency key of the request, which may still be on its way */
+/** @param key - the idempotency key of a request, which may not have reached the service yet */
 export async function cancel(key: string): Promise<Outcome> {
   for (const ms of PAUSES_MS) {
     const outcome = await askToStop(key);

@@ -1,4 +1,4 @@
-/** A code block of a reply, colored once it is complete and was on the screen. */
+/** A code block of a reply. It is highlighted when it is complete and has been on the screen. */
 
 import { createContext, type ReactElement, useContext, useEffect, useRef, useState } from 'react';
 import { t } from '../../texts/language.ts';
@@ -6,10 +6,10 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import classes from './code.module.css';
 import { onceSeen } from './once-seen.ts';
 
-/** Whether the reply's last block is still growing. Its code would be colored again with every word. */
+/** Whether the reply's last block is still growing. Highlighting its code would start again with every word. */
 export const Growing = createContext(false);
 
-/** In characters. Coloring more would block the page for too long. */
+/** Length in characters. Highlighting longer code would block the page for too long. */
 const MOST_COLORED = 30_000;
 
 type Colored = { code: string; element: ReactElement | undefined };
@@ -30,7 +30,7 @@ export function Code({ code, language }: { code: string; language: string | unde
     const show = ({ highlighted }: typeof import('./highlight.ts')) => {
       if (isCurrent) setColored({ code, element: highlighted(code, language) });
     };
-    // Without it, the code stays as it is.
+    // If loading fails, the code remains plain.
     import('./highlight.ts').then(show, () => {});
     return () => {
       isCurrent = false;

@@ -16,12 +16,12 @@ import { useEnter } from './keys.ts';
 import type { useModels } from './models.ts';
 import { PictureList } from './picture-list.tsx';
 
-/** Measuring the height by script lays out the whole page with every key press. */
+/** Whether CSS can resize the field. Measuring the height in a script would lay out the page with every key press. */
 const growsByItself = CSS.supports('field-sizing', 'content');
 
 type Props = {
   field: RefObject<HTMLTextAreaElement | null>;
-  /** Whose draft it holds; '' for a new conversation. */
+  /** The conversation of the draft. '' for a new conversation. */
   conversationId: string;
   onSend: (message: string, images: readonly string[]) => void;
   onStop: (() => void) | undefined;
@@ -132,7 +132,7 @@ export function Composer(props: Props) {
 type FieldProps = {
   field: RefObject<HTMLTextAreaElement | null>;
   conversationId: string;
-  /** ID of its description. */
+  /** The ID of the element that describes the field. */
   hint: string;
   enterKeyHint: 'enter' | 'send';
   placeholder: string;
@@ -141,7 +141,7 @@ type FieldProps = {
   onPaste: (event: ClipboardEvent) => void;
 };
 
-/** The only component that is rendered with every key press. */
+/** The only component that renders with every key press. */
 function Field(props: FieldProps) {
   const { conversationId, enterKeyHint, field, hint, isTooLong, onKeyDown, onPaste, placeholder } = props;
   const draft = useDraft(conversationId);

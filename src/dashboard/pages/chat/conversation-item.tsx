@@ -10,7 +10,7 @@ import { returnTo } from './turns.ts';
 
 type Props = Pick<Row, 'conversation' | 'progress' | 'isListed' | 'leftTurnId'> & {
   isCurrent: boolean;
-  /** That were searched for. */
+  /** The words that the user searches for. */
   words: string;
   onOpen: (() => void) | undefined;
   onPin: (conversation: Conversation) => void;
@@ -18,7 +18,7 @@ type Props = Pick<Row, 'conversation' | 'progress' | 'isListed' | 'leftTurnId'> 
   onEdit: (conversation: Conversation) => void;
 };
 
-/** A conversation in the list. It takes the same room before it is stored. */
+/** A conversation in the list. Its size is the same before it is stored. */
 export const Item = memo(function Item(props: Props) {
   const { conversation, isCurrent, isListed, leftTurnId, onDelete, onEdit, onOpen, onPin, progress, words } =
     props;
@@ -96,7 +96,7 @@ function Progress({ conversation, progress }: Pick<Row, 'conversation' | 'progre
 
 type ActionProps = {
   label: string;
-  /** With the title, so that the buttons of the rows differ. */
+  /** Includes the title, so that the buttons of different rows have different names. */
   name: string;
   isPinned?: boolean;
   onClick: () => void;
@@ -120,7 +120,7 @@ const Action = ({ children, isPinned = false, label, name, onClick }: ActionProp
 
 const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Emphasizes the words in a text. */
+/** Highlights the words in a text. */
 function Marked({ text, words }: { text: string; words: string }) {
   if (words === '') return text;
   const parts = text.split(new RegExp(`(${words.split(/\s+/).map(escaped).join('|')})`, 'gi'));

@@ -6,7 +6,7 @@ import { isUnderWay, keepsOriginal, type Turn } from './turn.ts';
 type Message = Schemas['Message'];
 
 export type Line =
-  /** `images` and `omitted` are of the turn: stored images need not load, and what was omitted is not stored. */
+  /** `images` and `omitted` come from the turn: its images need not load, and the service does not store `omitted`. */
   | {
       kind: 'message';
       key: string;
@@ -14,7 +14,7 @@ export type Line =
       images?: readonly string[] | undefined;
       omitted?: number | undefined;
     }
-  /** `messageId` is that of its question, once it is stored, or of the one that it did not replace. */
+  /** `messageId` is the ID of the turn's stored question, or of the message that the turn did not replace. */
   | { kind: 'turn'; key: string; turn: Turn; messageId?: string | undefined };
 
 /** @param isThere - false until the service has stored the conversation */
@@ -40,9 +40,9 @@ export const messagesOf = (pages: Pages | undefined): Message[] =>
 
 /**
  * Merges the stored messages with the turns of this tab. Stored messages replace a completed turn under its keys, so
- * that nothing is drawn again. A stopped turn stays as it was read. A failed one stays where it was asked, and so does one
- * that was stopped before it replaced another. What a turn replaces is left out, although the service deletes it only
- * with the answer.
+ * that nothing renders again. A stopped turn remains as shown. A failed turn, or a turn that was stopped before it
+ * replaced a message, remains at its position. Messages that a turn replaces are omitted, although the service deletes
+ * them only when it stores the reply.
  */
 export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Line[] {
   const messages = stored.slice(0, firstReplaced(stored, turns));
@@ -83,20 +83,20 @@ export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Lin
   ]);
 }
 
-/** A question, and where its images are: in this tab, or stored with the message. */
+/** A question, with its images in this tab or stored with the message. */
 export type Question = {
   text: string;
   images?: readonly string[] | undefined;
-  /** Of a stored message, which has `imageCount` images. */
+  /** The ID of a stored message, which has `imageCount` images. */
   messageId?: string | undefined;
   imageCount?: number | undefined;
 };
 
-/** How many images of a stored message are to be loaded. */
+/** The number of images of a stored message that must load. */
 export const imageCountOf = (line: Line | undefined): number =>
   line?.kind === 'message' && line.images === undefined ? (line.message.images?.length ?? 0) : 0;
 
-/** The last question, without its text. */
+/** The last question without its text. */
 export function lastQuestionOf(lines: readonly Line[]): Omit<Question, 'text'> {
   const last = lines.findLast((line) => line.kind === 'turn' || line.message.role === 'user');
   if (last?.kind === 'turn') return { images: last.turn.body.images, messageId: last.messageId };
@@ -106,7 +106,7 @@ export function lastQuestionOf(lines: readonly Line[]): Omit<Question, 'text'> {
 const modelOf = (line: Line): string | null | undefined =>
   line.kind === 'turn' ? line.turn.body.model : line.message.model;
 
-/** The model of the last answer, or of the question that waits for one. */
+/** The model of the last reply, or of the question that waits for a reply. */
 export const lastModelOf = (lines: readonly Line[]): string | undefined => {
   const last = lines.findLast((line) => modelOf(line));
   return (last && modelOf(last)) ?? undefined;
@@ -115,11 +115,11 @@ export const lastModelOf = (lines: readonly Line[]): string | undefined => {
 const indexOf = (messages: readonly Message[], messageId: string): number =>
   messages.findIndex(({ id }) => id === messageId);
 
-/** Without a whole answer, the service keeps what the turn would have replaced. */
+/** Without a complete reply, the service keeps the messages that the turn would have replaced. */
 const isReplacing = (turn: Turn): boolean =>
   turn.state !== 'failed' && !keepsOriginal(turn) && !(turn.state === 'stopped' && turn.text === '');
 
-/** The length of the messages where nothing is replaced. */
+/** The number of messages before the first replaced message. */
 function firstReplaced(messages: readonly Message[], turns: readonly Turn[]): number {
   const places = turns.flatMap((turn) =>
     turn.body.replaces !== undefined && isReplacing(turn) ? indexOf(messages, turn.body.replaces) : [],
@@ -127,7 +127,7 @@ function firstReplaced(messages: readonly Message[], turns: readonly Turn[]): nu
   return Math.min(messages.length, ...places.filter((place) => place >= 0));
 }
 
-/** The turns of a message and of all later ones, which a new turn replaces. */
+/** The turns of a message and of all later messages, which a new turn replaces. */
 export function turnsFrom(
   messages: readonly Message[],
   turns: readonly Turn[],
@@ -145,25 +145,25 @@ export function turnsFrom(
 export const questionKey = (key: string) => `${key} question`;
 export const answerKey = (key: string) => `${key} answer`;
 
-/** Behind the message that it was asked after, which may be on a page that is not loaded yet. */
+/** The position after the message that preceded the turn. That message may be on a page that has not loaded yet. */
 const indexAfter = (messages: readonly Message[], { afterId }: Turn): number =>
   messages.findIndex(({ id }) => id === afterId) + 1;
 
 function placeOfUnstored(messages: readonly Message[], turn: Turn): number {
   const { conversation_id: continued, replaces } = turn.body;
-  // Below the answer of the question that it did not replace.
+  // Below the reply to the question that the turn did not replace.
   const kept = replaces === undefined ? -1 : indexOf(messages, replaces);
   if (kept >= 0) return Math.min(kept + 2, messages.length);
   return turn.afterId === null && continued !== undefined ? messages.length : indexAfter(messages, turn);
 }
 
-/** Where the questions of turns are stored. Failed turns come last: the same question may have been asked again. */
+/** Finds the stored questions of turns. Failed turns come last, because a later turn may repeat their question. */
 function placesOf(messages: readonly Message[], turns: readonly Turn[]): Map<Turn, number> {
   const places = new Map<Turn, number>();
   const taken = new Set<number>();
   const find = (turn: Turn, from: number) => {
     if (keepsOriginal(turn)) return from;
-    // What it replaces is deleted when it is stored.
+    // Storing the turn deletes the messages that it replaces.
     if (turn.body.replaces !== undefined && indexOf(messages, turn.body.replaces) >= 0) return from;
     const start = Math.max(from, indexAfter(messages, turn));
     const place = messages.findIndex(

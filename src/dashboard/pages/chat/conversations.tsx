@@ -17,9 +17,9 @@ import { SearchIcon } from './icons.tsx';
 import { useIsTouch } from './keys.ts';
 import { forget } from './turns.ts';
 
-/** How many results a search looks for before it waits to be asked for more. */
+/** How many results a search loads before the user has to request more. */
 const FOUND_AT_ONCE = 20;
-/** Between the last key press and the search. */
+/** The pause between the last key press and the search. */
 const TYPING_MS = 250;
 /** How often to poll for a conversation whose first reply is not stored yet. */
 const LOOK_AGAIN_MS = 3000;
@@ -43,14 +43,14 @@ const useConversations = (expected: readonly Expected[], words: string, showsApi
     initialPageParam: '',
     queryFn: ({ pageParam: cursor, signal }) => listed(words, showsApi, cursor, signal),
     getNextPageParam: ({ next_cursor }) => next_cursor,
-    // The list keeps its height while words are typed.
+    // Keeps the height of the list while the user types.
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => {
       const known = new Set(state.data?.pages.flatMap(({ data }) => data.map(({ id }) => id)));
       if (words !== '') return false;
       const missing = expected.filter(({ id }) => !known.has(id));
       const waited = Date.now() - Math.max(...missing.map(({ since }) => since));
-      // A reply that the service could not complete is never stored, so polling slows down and ends.
+      // The service never stores a reply that it could not complete, so polling slows down and ends.
       return missing.length > 0 && waited < LONGEST_WAIT_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
     },
   });
@@ -80,7 +80,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
   const [edited, setEdited] = useState<Conversation | null>(null);
   const shown = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const isLooking = words !== '' && shown.length < FOUND_AT_ONCE && hasNextPage;
-  // A search finds what is stored.
+  // A search finds only stored conversations.
   const rows = rowsOf(shown, words === '' ? begun : { ...begun, begun: [] }, currentId, query.dataUpdatedAt);
   const hasOnlyApi = query.data?.pages[0]?.hasOnlyApi ?? false;
   const isTouch = useIsTouch();
@@ -92,7 +92,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
 
   const emptyText = words !== '' ? 'chat.list.noMatch' : hasOnlyApi ? 'chat.list.onlyApi' : 'chat.list.empty';
 
-  // A page of a search can be empty although more follow.
+  // A page of search results can be empty although more pages follow.
   useEffect(() => {
     if (isLooking && !isFetching && !isFetchNextPageError) void fetchNextPage();
   }, [isLooking, isFetching, isFetchNextPageError, fetchNextPage]);

@@ -1,4 +1,4 @@
-/** A conversation as a file: everything stored, oldest message first. */
+/** Saves a conversation as a file, with all stored messages, oldest first. */
 
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { t } from '../../texts/language.ts';
@@ -15,11 +15,11 @@ export const formats = {
 } as const;
 export type Format = keyof typeof formats;
 
-/** As many messages as the API returns at once. */
+/** The most messages that the API returns at once. */
 const PAGE = 500;
 
 type Message = Schemas['Message'];
-/** With the content of its images. */
+/** A message with the content of its images. */
 type Saved = Omit<Message, 'images'> & { images?: { type: string; size: number; url: string }[] };
 type SavedConversation = Omit<Conversation, 'messages'> & { messages: Saved[] };
 
@@ -66,7 +66,7 @@ function jsonOf({ next_cursor: _cursor, ...conversation }: SavedConversation): s
   return `${JSON.stringify(conversation, null, 2)}\n`;
 }
 
-/** Letters and digits of any script, so that every file system takes it. */
+/** Keeps only letters and digits of any script, which every file system accepts. */
 const fileNameOf = (title: string): string =>
   title
     .normalize('NFKC')
@@ -74,7 +74,7 @@ const fileNameOf = (title: string): string =>
     .replace(/^-+|-+$/g, '')
     .slice(0, 60) || t('chat.download.fileName');
 
-/** Reads the conversation and has the browser save it. Throws Problem. */
+/** Reads the conversation and saves it as a file. Throws Problem. */
 export async function download(id: string, format: Format): Promise<void> {
   const conversation = await wholeConversation(id);
   const text = format === 'md' ? markdownOf(conversation) : jsonOf(conversation);

@@ -15,7 +15,7 @@ export const hasDraft = (): boolean => drafts.all().some((text) => text.trim() !
 
 export const useDraft = (conversationId: string): string => drafts.useRead(() => draftOf(conversationId));
 
-/** In characters. */
+/** Length in characters. */
 export const LONGEST_MESSAGE = 100_000;
 
 export type DraftState = 'empty' | 'tooLong' | 'ready';
@@ -25,6 +25,6 @@ export function stateOf(draft: string): DraftState {
   return draft.trim() === '' ? 'empty' : 'ready';
 }
 
-/** Does not change with every key press, as the draft does. */
+/** Unlike the draft, the state rarely changes with a key press. */
 export const useDraftState = (conversationId: string): DraftState =>
   drafts.useRead(() => stateOf(draftOf(conversationId)));

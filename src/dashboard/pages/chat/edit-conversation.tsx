@@ -19,7 +19,7 @@ const pathOf = (id: string) => ({ params: { path: { id } } });
 
 type Props = { id: string; onClose: () => void };
 
-/** Renames and pins a conversation, and sets what its replies go by. */
+/** Renames and pins a conversation, and changes the settings for its replies. */
 export function EditConversation({ id, onClose }: Props) {
   const query = useQuery({
     queryKey: ['conversation settings', id],
@@ -99,7 +99,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
   );
 }
 
-/** Sets what the replies of a new conversation go by, before its first message. */
+/** Changes the settings for the replies of a new conversation, before its first message. */
 export function NewSettings({ settings, onClose }: { settings: Settings; onClose: () => void }) {
   const { fieldsWith, instructions, isValid, temperature } = useSettings(
     settings.instructions ?? null,
@@ -126,10 +126,10 @@ export function NewSettings({ settings, onClose }: { settings: Settings; onClose
   );
 }
 
-/** In the contract, too. */
+/** The contract has the same limit. */
 const HIGHEST_TEMPERATURE = 2;
 
-/** The fields, and what is entered; null for what is not set. */
+/** The fields and their values. A value is null if it is not set. */
 function useSettings(initialInstructions: string | null, initialTemperature: number | null) {
   const [instructions, setInstructions] = useState(initialInstructions ?? '');
   const [temperature, setTemperature] = useState<number | string>(initialTemperature ?? '');

@@ -7,13 +7,13 @@ import { isForInputMethod, useEnter } from './keys.ts';
 
 type Props = {
   text: string;
-  /** Whether it replaces a stored message. */
+  /** Whether the edited question replaces a stored message. */
   isReplacing: boolean;
   onSend: (text: string) => void;
   onCancel: () => void;
 };
 
-/** A question where it was asked, to be sent with another text. Its images stay. */
+/** Edits a question in place, to send it with another text. Its images remain. */
 export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
   const [draft, setDraft] = useState(text);
   const hint = useId();

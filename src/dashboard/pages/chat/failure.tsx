@@ -8,9 +8,9 @@ import { localReset } from '../../ui/reset.tsx';
 import { plansLink } from './quota.tsx';
 
 type Props = {
-  /** Null if the question was stopped before it was sent. */
+  /** Null if the user stopped the question before it was sent. */
   problem: Problem | null;
-  /** Whether a part of the answer arrived. */
+  /** Whether part of the reply arrived. */
   isAnswered: boolean;
   isClosed: boolean;
   onRetry: () => void;
@@ -42,7 +42,7 @@ export function Failed({ isAnswered, isClosed, onRetry, problem }: Props) {
     );
   if (isEndOfSession(problem))
     return <Waiting onRetry={isClosed ? undefined : onRetry}>{t('chat.failed.sessionEnded')}</Waiting>;
-  // The message says that nothing was charged. If no reply is left, another attempt cannot help.
+  // The message says that nothing was charged. If the quota is used up, another attempt cannot help.
   if (problem.requestId !== null && !problem.isCharged)
     return <ProblemAlert error={problem} mt="sm" {...(!isClosed && { onRetry })} />;
   return (
@@ -69,10 +69,10 @@ const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => v
 );
 
 const TICK_MS = 1000;
-/** Windows last a minute. This caps the countdown if the device's clock is wrong. */
+/** Windows last a minute. The cap applies if the device's clock is wrong. */
 const LONGEST_SECONDS = 60;
 
-/** Not announced every second: screen readers already read the alert. */
+/** Screen readers read the alert once. The countdown is not announced. */
 function Countdown({ until }: { until: string }) {
   const [now, setNow] = useState(Date.now);
   const seconds = Math.min(LONGEST_SECONDS, Math.ceil((Date.parse(until) - now) / 1000));

@@ -1,4 +1,4 @@
-/** A formula in TeX, drawn by the browser as MathML. */
+/** A TeX formula, rendered as MathML. */
 import { useEffect, useRef, useState } from 'react';
 import classes from './formula.module.css';
 
@@ -12,7 +12,7 @@ export function Formula({ isBlock, tex }: { isBlock: boolean; tex: string }) {
       katex.render(tex, place.current, { displayMode: isBlock, output: 'mathml' });
       setDrawn(tex);
     };
-    // A formula with a mistake stays as it was written.
+    // An invalid formula remains as text.
     import('katex').then(draw).catch(() => {});
     return () => {
       isCurrent = false;

@@ -13,7 +13,7 @@ type Props = {
   title: string;
   id: string | undefined;
   isStored: boolean;
-  /** Undefined if its first message was sent. */
+  /** Undefined if the first message was sent. */
   newSettings: Settings | undefined;
   onOpenList: () => void;
   onNew: () => void;

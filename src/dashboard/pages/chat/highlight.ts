@@ -1,4 +1,4 @@
-/** Colors code. Loaded with the first code that is shown. */
+/** Highlights code. Loaded with the first code block on the screen. */
 import { toJsxRuntime } from 'hast-util-to-jsx-runtime';
 import { common, createLowlight } from 'lowlight';
 import type { ReactElement } from 'react';

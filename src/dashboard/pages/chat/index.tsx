@@ -61,7 +61,7 @@ export default function Chat() {
   const models = useModels(id, lastModelOf(lines));
   const attaching = useAttaching(id ?? '', models);
   const current = turns.find(isUnderWay);
-  // Those of a first question that failed apply to the next one.
+  // The settings of a failed first question apply to the next question.
   const settings = useNewSettings() ?? settingsOf(turns.at(-1)?.body ?? {});
   const title =
     data?.pages[0]?.title ?? turns[0]?.body.message ?? t(id === undefined ? 'chat.new' : 'chat.conversation');
@@ -84,7 +84,7 @@ export default function Chat() {
     moveChoice(id ?? '', conversationId);
     navigate(`/chat/${conversationId}`, { replace: true });
   });
-  // Not before the kept turns of another account are forgotten.
+  // Wait for the account, so that turns of another account are forgotten first.
   const accountId = useAccount().data?.id;
   useEffect(() => {
     if (accountId !== undefined) resume(named);
@@ -98,7 +98,7 @@ export default function Chat() {
   const isDesktop = useRef(
     matchMedia('(min-width: 48em)').matches && !matchMedia('(pointer: coarse)').matches,
   );
-  /** The pressed button may be gone. */
+  /** Moves the focus, because the pressed button may be gone. */
   const refocus = () => (isDesktop.current ? field : heading).current?.focus({ preventScroll: true });
   useEffect(() => {
     if (id === undefined || id !== namedId.current) toOpened();
@@ -116,14 +116,14 @@ export default function Chat() {
     return () => removeEventListener('keydown', onKeyDown);
   }, [currentId]);
 
-  /** `replaced` is the stored message that the new one takes the place of. */
+  /** `replaced` is the ID of the stored message that the new message replaces. */
   const send = (message: string, images: readonly string[] = [], replaced?: string) => {
-    // A conversation that failed before it was stored cannot be continued, so start a new one.
+    // A conversation that failed before it was stored cannot continue, so start a new one.
     const isLost = isNew && turns.every(({ state }) => state === 'failed');
     const continued = isLost ? undefined : id;
     if (isLost) navigate('/chat', { replace: true });
     if (continued === undefined) shownId.current = undefined;
-    // Failed questions stay where they were asked, because some stay charged.
+    // Failed questions remain visible, because some remain charged.
     if (continued === undefined) adopt((turn) => turns.includes(turn));
     const body = {
       message,
@@ -160,7 +160,7 @@ export default function Chat() {
   });
   const list = <Conversations currentId={id} onOpen={closeList} onDeleted={onDeleted} />;
   const [isUnread, setIsUnread] = useState(false);
-  /** Undefined, and says so, if they cannot be read. */
+  /** Returns undefined and shows an error if the images cannot load. */
   const imagesOf = async (question: Omit<Question, 'text'>): Promise<readonly string[] | undefined> => {
     const { imageCount = 0, images = [], messageId } = question;
     setIsUnread(false);
@@ -265,7 +265,7 @@ export default function Chat() {
                 refocus();
               })
             }
-            // The model of a conversation is known once it is loaded.
+            // The conversation's model is unknown until it has loaded.
             isClosed={isOut || query.isLoading}
             models={models}
             attaching={attaching}

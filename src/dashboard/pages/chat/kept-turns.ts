@@ -1,18 +1,18 @@
 /**
- * Kept across reloads: failed turns, those that were stopped before they replaced an answer, and those whose answer the
- * service may still be working on.
+ * Keeps turns across reloads: failed turns, turns that were stopped before they replaced a message, and turns whose
+ * reply the service may still be generating.
  */
 import { Problem } from '../../api/errors.ts';
 import { keep, kept } from '../../api/tab-storage.ts';
 import { keepsOriginal, type Turn } from './turn.ts';
 
-/** Of the images of kept turns, in characters: the tab's storage holds about five million. */
+/** Total size of the images of kept turns, in characters. The tab's storage holds about five million. */
 const MOST_KEPT_IMAGES = 2_000_000;
-/** The service forgets a key after 24 hours, and would then charge for it again. */
+/** The service forgets a key after 24 hours. After that, a retry would be charged again. */
 const RESUMABLE_MS = 23 * 3_600_000;
 
 const name = 'turns';
-/** With what an error is made from. */
+/** A turn with the data from which its error can be restored. */
 type KeptTurn = Omit<Turn, 'problem'> & {
   problem: Pick<
     Problem,
@@ -20,7 +20,7 @@ type KeptTurn = Omit<Turn, 'problem'> & {
   > | null;
 };
 
-/** It failed, or was stopped without being stored. */
+/** Whether the turn failed, or was stopped without being stored. */
 const isOver = (turn: Pick<Turn, 'body' | 'isEnded' | 'state'>): boolean =>
   turn.state === 'failed' || keepsOriginal(turn);
 
@@ -45,7 +45,7 @@ export const restoredTurns = (): Turn[] =>
 
 const isKept = (turn: Turn): boolean => isOver(turn) || (turn.state !== 'done' && !turn.isEnded);
 
-/** Without what changes with every word of its answer. */
+/** Omits the fields that change with every word of the reply. */
 const toKept = (turn: Turn): KeptTurn =>
   isOver(turn)
     ? // An error's message is not an enumerable property.
@@ -63,7 +63,7 @@ const isKeptAlike = (one: Turn, other: Turn | undefined): boolean =>
     !isOver(one) &&
     !isOver(other));
 
-/** Those whose images fit into the tab's storage. Without its images, a turn would be another request. */
+/** Returns the turns whose images fit into the tab's storage. Without its images, a turn would be another request. */
 function keepable(of: readonly Turn[]): Turn[] {
   let left = MOST_KEPT_IMAGES;
   return of.filter(({ body: { images = [] } }) => {

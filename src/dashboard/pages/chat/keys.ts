@@ -1,16 +1,16 @@
-/** What key presses in a message field mean. */
+/** Interprets key presses in a message field. */
 import { useMediaQuery } from '@mantine/hooks';
 import type { KeyboardEvent as ReactKeyboardEvent } from 'react';
 
-/** Whether an input method takes it. Safari ends a composition before the key press that confirms it, whose code is 229. */
+/** Whether an input method handles the key press. Safari ends a composition before its confirming key press (229). */
 export const isForInputMethod = ({ isComposing, keyCode }: KeyboardEvent): boolean =>
   isComposing || keyCode === 229;
 
-/** Whether the keyboard is probably on the screen, where no other key begins a new line. */
+/** Whether the device probably has an on-screen keyboard, where only Enter can insert a line break. */
 export const useIsTouch = (): boolean =>
   useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false }) ?? false;
 
-/** Ctrl+Enter sends everywhere, Enter alone only where another key begins a new line. */
+/** Ctrl+Enter always sends. Enter alone sends only if another key can insert a line break. */
 export function useEnter() {
   const isTouch = useIsTouch();
   return {

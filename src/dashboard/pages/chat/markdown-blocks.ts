@@ -1,8 +1,8 @@
-/** Splits a reply at its top-level blocks, so that a growing reply parses only its last one again. */
+/** Splits a reply into its top-level blocks, so that a growing reply parses only its last block again. */
 
-/** Footnotes are numbered in the whole text, and a definition can be used before it. */
+/** Footnote numbers depend on the whole text, and a definition can follow its use. */
 const definition = /^ {0,3}\[[^\]\n]+\]:/;
-/** HTML that may contain blank lines, by what begins and what ends it: CommonMark 4.6. */
+/** Kinds of HTML that may contain blank lines, with their start and end conditions: CommonMark 4.6. */
 const html: readonly { begins: RegExp; ends: RegExp }[] = [
   { begins: /^ {0,3}<(?:script|pre|style|textarea)(?:[\s>]|$)/i, ends: /<\/(?:script|pre|style|textarea)>/i },
   { begins: /^ {0,3}<!--/, ends: /-->/ },
@@ -13,15 +13,15 @@ const html: readonly { begins: RegExp; ends: RegExp }[] = [
 
 const fence = /^(\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*)(`{3,}(?=[^`]*$)|~{3,})/;
 const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
-/** Continues the block above, or may: a list's next item, and whatever is indented. */
+/** A line that continues or may continue the block above: the next item of a list, or an indented line. */
 const continuation = /^(?:\s|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$))/;
 
-/** Whether a line ends the code or HTML that is open, which may contain blank lines. */
+/** Whether a line ends the open code or HTML, which may contain blank lines. */
 type IsEnd = (line: string) => boolean;
 
 /**
- * Each block ends with its blank lines, so that joining them gives the text. Lines are kept together if there is any
- * doubt: a block parses like the text that it is part of.
+ * Splits a text into blocks. Each block includes its trailing blank lines, so that joining the blocks gives the text.
+ * In doubt, lines remain together, so that a block parses as it does within the whole text.
  */
 export function blocksOf(text: string): string[] {
   const blocks: string[] = [];
@@ -42,13 +42,13 @@ export function blocksOf(text: string): string[] {
       }
       isInList ||= listItem.test(line);
       const [, before = '', marks] = fence.exec(line) ?? [];
-      // Outside of a list, four spaces begin code that needs no fence.
+      // Outside a list, four spaces begin code without a fence.
       if (marks !== undefined && (before.length < 4 || isInList)) {
         ends = fenceEnd(marks, before.length);
         isInList &&= before !== '';
       } else {
         ends = htmlEnd(line);
-        // It also ends with its list.
+        // The end of the list would also end the HTML.
         if (ends !== undefined && isInList) return [text];
       }
       isAfterBlank = line === '';

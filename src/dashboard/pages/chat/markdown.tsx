@@ -1,4 +1,4 @@
-/** The Markdown of a reply. External images are shown as links. */
+/** Renders the Markdown of a reply. Shows external images as links. */
 
 import { Anchor } from '@mantine/core';
 import { type ComponentProps, isValidElement, memo, type ReactNode } from 'react';
@@ -23,7 +23,7 @@ function CodeOf({ children }: { children?: ReactNode }) {
     ? children.props
     : {};
   const language = /language-(\S+)/.exec(className)?.[1];
-  // On lines of its own, marked with `$$` or as code.
+  // A block formula, marked with `$$` or as code.
   if (language === 'math') return <Formula tex={String(content)} isBlock />;
   return <Code code={String(content).replace(/\n$/, '')} language={language} />;
 }

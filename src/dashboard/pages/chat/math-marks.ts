@@ -1,32 +1,32 @@
-/** Models mark formulas in several ways. Markdown knows `$$`. */
+/** Unifies the marks of formulas: models use several, but Markdown knows only `$$`. */
 
-/** What begins code or a formula, and escaped characters, which begin nothing. */
+/** Matches the start of code or a formula, and escaped characters, which start nothing. */
 const marks = /`+|~{3,}|\$\$|\\[[(]|\\[\s\S]|\$/g;
 const closings: Record<string, string> = { '\\[': '\\]', '\\(': '\\)' };
 
-/** In characters. */
+/** Length in characters. */
 const LONGEST_FORMULA = 2000;
 
-/** What prices and names of variables do not contain. */
+/** Characters that prices and variable names do not contain. */
 const isLikely = /[\\^_{}=<>+]|^[a-zA-Z]$/;
 
-/** As pandoc reads single dollar signs: no space within, no word before, and no digit behind. */
+/** Pandoc's rule for single dollar signs: no spaces inside, no word before, and no digit after. */
 const isInDollars = (text: string, start: number, end: number): boolean =>
   !/[\w$]/.test(text.charAt(start - 2)) &&
   /^\S(.*\S)?$/.test(text.slice(start, end)) &&
   !/[\d$]/.test(text.charAt(end + 1)) &&
   isLikely.test(text.slice(start, end));
 
-/** The indentation of what has a line for itself; undefined for the rest. By four spaces, it would be code. */
+/** The indentation of a formula that is alone on its lines. Undefined for others. Four spaces would make it code. */
 const indentAlone = (text: string, start: number, after: number): string | undefined =>
   /^[ \t\r]{0,3}(?:\n|$)/.test(text.slice(after, after + 4))
     ? /(?:^|\n)( {0,3})$/.exec(text.slice(Math.max(0, start - 4), start))?.[1]
     : undefined;
 
-/** Marks every formula of a text with `$$`, on lines of its own if it is a block. Takes time in proportion to the text. */
+/** Marks every formula with `$$`, on separate lines if it is a block. Takes linear time. */
 export function withMathMarks(text: string): string {
   const parts: string[] = [];
-  /** Where each closing mark is next. */
+  /** The next position of each closing mark. */
   const next = new Map<string, number>();
   let written = 0;
   marks.lastIndex = 0;

@@ -16,7 +16,7 @@ import { isUnderWay, keepsOriginal, type Turn } from './turn.ts';
 type QuestionProps = Question & {
   conversationId: string;
   isClosed: boolean;
-  /** Resolves to whether it was sent. */
+  /** Resolves to whether the question was sent. */
   onEdit: (question: Question, text: string) => Promise<boolean>;
 };
 
@@ -79,22 +79,22 @@ export const QuestionView = memo(function QuestionView(props: QuestionProps) {
 type AnswerProps = {
   text: string;
   model: string | null;
-  /** Of this tab; undefined for a stored answer. */
+  /** The turn in this tab. Undefined for a stored reply. */
   turn: Turn | undefined;
-  /** Whether a stored answer was stopped. */
+  /** Whether a stored reply was stopped. */
   isStopped?: boolean | undefined;
-  /** Whether a stored answer reached the maximum length. */
+  /** Whether a stored reply reached the maximum length. */
   isCut?: boolean;
-  /** How many messages the model did not see. */
+  /** How many messages the model did not receive. */
   omitted?: number | undefined;
-  /** The question, if it can be asked again. */
+  /** The question. Undefined if it cannot be sent again. */
   again: string | undefined;
   isClosed: boolean;
   onAsk: (text: string) => void;
   onRetry: (turn: Turn) => void;
 };
 
-/** One component for both, so that a stored answer replaces its turn without being drawn again. */
+/** One component for turns and stored replies, so that a stored reply replaces its turn without rendering again. */
 export const AnswerView = memo(function AnswerView(props: AnswerProps) {
   const { again, isClosed, isStopped = false, model, omitted = 0, onAsk, onRetry, text, turn } = props;
   const isOpen = turn !== undefined && isUnderWay(turn);
@@ -171,7 +171,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
   );
 });
 
-/** What happens before the first word. */
+/** The stage before the first word. */
 function stageOf({ isResumed, isThinking }: Turn) {
   if (isThinking) return 'chat.message.thinking';
   return isResumed ? 'chat.message.inProgress' : 'chat.message.waiting';
@@ -182,7 +182,7 @@ const whereStopped = (text: string) =>
 
 type LeftProps = { text: string; onRetry: () => void; onAgain: (() => void) | undefined };
 
-/** An answer that the service could not be asked to stop. */
+/** A reply that continues on the service, because the tab failed to stop it. */
 function Left({ onAgain, onRetry, text }: LeftProps) {
   return (
     <Alert variant="light" color="gray" icon={<InfoIcon />} mt="sm">

@@ -1,5 +1,5 @@
 /**
- * The models chosen for the next message of each conversation, kept as drafts are, and the one of new chats, which this
+ * The models chosen for the next message of each conversation, kept like drafts, and the model of new chats, which this
  * browser remembers.
  */
 import { perConversation } from './per-conversation.ts';
@@ -26,20 +26,20 @@ export function chooseModel(conversationId: string, model: string): void {
   try {
     localStorage.setItem(defaultKey, model);
   } catch {
-    // Storage is unavailable: the choice lasts until the page is closed.
+    // Storage is unavailable, so the choice lasts until the page closes.
   }
   choices.set(conversationId, model);
 }
 
-/** Once a message is sent, the conversation has its model. */
+/** After a message is sent, the conversation has its model. */
 export const forgetChoice = (conversationId: string): void => choices.set(conversationId, undefined);
 
-/** What was chosen while the first message was sent applies to its conversation. */
+/** Applies a choice made while the first message was being sent to its conversation. */
 export const moveChoice = choices.move;
 
-/** Undefined if none was chosen. */
+/** Undefined if the user chose no model. */
 export const useChoice = (conversationId: string): string | undefined =>
   choices.useRead(() => choices.of(conversationId));
 
-/** The model of new chats. */
+/** The model of new chats. Null if the user chose none. */
 export const useStandard = (): string | null => choices.useRead(() => standard);

@@ -23,11 +23,11 @@ function nameOf(capability: string): string {
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' · ');
 
-/** "tools, images · 5 replies each". Operators need not describe their models. */
+/** "tools, images · 5 replies each". Operators can omit the capabilities of their models. */
 const offerOf = ({ capabilities: supported = [], units = 1 }: Model, isPriced: boolean): string =>
   joined([supported.map(nameOf).join(', '), isPriced ? t('chat.units', { count: units }) : '']);
 
-/** What a model is for, in the operator's words, and its context. */
+/** The operator's description of a model, and its context window. */
 function purposeOf({ context_window: context, description }: Model): string {
   return [
     ...(description === undefined ? [] : [description]),
@@ -35,13 +35,13 @@ function purposeOf({ context_window: context, description }: Model): string {
   ].join(' ');
 }
 
-/** If the operator did not describe the model, its server decides. The built-in engine does not look at images. */
+/** If the operator does not describe the model, its server decides. The built-in engine ignores images. */
 const canSee = ({ capabilities: supported }: Model, isUpstream: boolean): boolean =>
   supported?.includes('images') ?? isUpstream;
 
 /**
  * @param conversationId - undefined for a new conversation
- * @param lastModel - the model of its last answer
+ * @param lastModel - the model of its last reply
  */
 export function useModels(conversationId: string | undefined, lastModel: string | undefined) {
   const { data } = useModelList();
@@ -51,23 +51,23 @@ export function useModels(conversationId: string | undefined, lastModel: string 
   const standard = useStandard();
   const wanted = conversationId === undefined ? [standard] : [choice, lastModel, standard];
   const models = data?.data.filter(answersChats) ?? [];
-  // Those that are still served.
+  // Skip models that are no longer served.
   const [chosen] = [...wanted.flatMap((name) => models.filter(({ id }) => id === name)), ...models];
   const isPriced = models.some(({ units = 1 }) => units > 1);
   return {
     ids: models.map(({ id }) => id),
     choices: models.map((model) => ({
       value: model.id,
-      // What the only model offers is in the details, which are below it.
+      // If there is only one model, its details below already show its capabilities.
       label: models.length > 1 ? joined([model.id, offerOf(model, isPriced)]) : model.id,
     })),
     chosen: chosen?.id,
-    /** Whom a message is for. */
+    /** The name that the message is addressed to. */
     addressee: isUpstream && chosen ? chosen.id : 'Parley',
     takesImages: chosen !== undefined && canSee(chosen, isUpstream),
-    /** Whether there is a model to choose for images. */
+    /** Whether any model accepts images. */
     anyTakesImages: models.some((model) => canSee(model, isUpstream)),
-    /** Of the chosen model. What it offers comes first, because a long description is cut off. */
+    /** Details of the chosen model. Capabilities come first, because a long description is truncated. */
     details: chosen ? joined([offerOf(chosen, isPriced), purposeOf(chosen)]) : '',
     choose(id: string): void {
       chooseModel(conversationId ?? '', id);

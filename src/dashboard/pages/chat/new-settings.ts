@@ -1,4 +1,4 @@
-/** The settings of a conversation that does not exist yet. They are sent with its first message. */
+/** The settings of a conversation that does not exist yet. Its first message includes them. */
 import { perConversation } from './per-conversation.ts';
 
 export type Settings = { instructions?: string; temperature?: number };
@@ -12,5 +12,5 @@ const settings = perConversation<Settings>('new-settings');
 
 export const setNewSettings = (next: Settings | null): void => settings.set('', next ?? undefined);
 
-/** Null until they are set. */
+/** Null until the user changes them. */
 export const useNewSettings = (): Settings | null => settings.useRead(() => settings.of('') ?? null);

@@ -1,4 +1,4 @@
-/** One observer for all elements: the browser does work for each observer in every frame, also while somebody types. */
+/** One observer for all elements: browsers do work for each observer in every frame, even while the user types. */
 
 const waiting = new Map<Element, () => void>();
 
@@ -16,7 +16,7 @@ function stopWaiting(element: Element): void {
   observer.unobserve(element);
 }
 
-/** Calls back the first time that an element is on the screen. Returns what stops waiting for that. */
+/** Calls `onSeen` when an element is first on the screen. Returns a function that cancels it. */
 export function onceSeen(element: Element, onSeen: () => void): () => void {
   waiting.set(element, onSeen);
   observer.observe(element);

@@ -2,9 +2,9 @@ import { useSyncExternalStore } from 'react';
 import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
 
 /**
- * A value of each conversation, '' being the new one. It survives navigation, and is forgotten when someone signs out.
+ * Stores a value for each conversation, with '' for a new one. Values survive navigation, and are deleted at sign-out.
  *
- * @param name - what the tab keeps the values under, so that they also survive reloads and the end of a session
+ * @param name - the name in the tab's storage, with which values also survive reloads and the end of a session
  */
 export function perConversation<T>(name?: string) {
   type Values = Readonly<Record<string, T>>;
@@ -41,7 +41,7 @@ export function perConversation<T>(name?: string) {
     set(to, value);
   }
 
-  /** @param read - what is read of the values; it has to return the same while they do not change */
+  /** @param read - selects from the values; must return the same result while they do not change */
   const useRead = <R>(read: () => R): R => useSyncExternalStore(subscribe, read);
 
   return { of, all, set, move, useRead };

@@ -9,12 +9,12 @@ import { RemoveIcon } from './icons.tsx';
 import { storedPictures } from './pictures.ts';
 
 type Props = {
-  /** Undefined while they load. */
+  /** The URLs of the images. An item is undefined while it loads. */
   urls: readonly (string | undefined)[];
   onRemove?: (index: number) => void;
 };
 
-/** The images of a message as thumbnails, which open large, and can be removed before the message is sent. */
+/** Shows the images of a message as thumbnails, which open large. Before sending, the user can remove them. */
 export function PictureList({ onRemove, urls }: Props) {
   const [opened, setOpened] = useState<number | null>(null);
   const placeOf = (index: number) => ({ number: index + 1, count: urls.length });
@@ -30,7 +30,7 @@ export function PictureList({ onRemove, urls }: Props) {
                 aria-label={t('chat.pictures.open', place)}
                 onClick={() => setOpened(index)}
               >
-                {/* A click that slips would drop it on the page. */}
+                {/* Dragging would drop the image on the page. */}
                 <img src={url} alt={t('chat.pictures.alt', place)} draggable={false} />
               </UnstyledButton>
             )}
@@ -60,7 +60,7 @@ export function PictureList({ onRemove, urls }: Props) {
 
 type StoredProps = { conversationId: string; messageId: string; count: number };
 
-/** The images of a stored message. Their places are there before they are loaded. */
+/** The images of a stored message. Placeholders reserve their space until they load. */
 export function StoredPictures({ conversationId, count, messageId }: StoredProps) {
   const { data, error, refetch } = useQuery(storedPictures(conversationId, messageId));
   if (data === undefined && error) return <ProblemAlert error={error} onRetry={() => refetch()} />;

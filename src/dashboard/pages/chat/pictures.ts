@@ -1,4 +1,4 @@
-/** Images that are attached to messages: made small enough to send, and kept in this tab until they are sent. */
+/** Images attached to messages: scaled down to fit a request, and kept in this tab until they are sent. */
 import { api, ok } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
 import { perConversation } from './per-conversation.ts';
@@ -7,9 +7,9 @@ export const MOST_PICTURES = 8;
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 export const acceptedTypes = types.join(',');
 
-/** Longer files are not decoded, which takes memory. */
+/** Larger files are not decoded, because that takes memory. */
 const MOST_BYTES = 50 * 1024 * 1024;
-/** Characters of a `data:` URL: eight fit into the 4 MiB that a message can have. */
+/** Length of a `data:` URL: eight fit into a message of 4 MiB. */
 const MOST_CHARACTERS = 500_000;
 /** Models scale larger images down. */
 const MOST_PIXELS = 1568;
@@ -37,14 +37,14 @@ function drawn(image: ImageBitmap, side: number, quality: number): string {
   canvas.height = Math.max(1, Math.round(image.height * scale));
   const context = canvas.getContext('2d');
   if (context === null) return '';
-  // JPEG has no transparency, and would show it in black.
+  // JPEG has no transparency, so transparent areas would be black.
   context.fillStyle = '#fff';
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas.toDataURL('image/jpeg', quality);
 }
 
-/** The file as a `data:` URL, scaled down if it is large. */
+/** Converts the file to a `data:` URL, and scales it down if it is large. */
 async function urlOf(file: File): Promise<string | Refusal> {
   if (!types.includes(file.type)) return 'wrongType';
   if (file.size > MOST_BYTES) return 'tooLarge';
@@ -70,7 +70,7 @@ async function urlOf(file: File): Promise<string | Refusal> {
 }
 
 const none: readonly string[] = [];
-// Not kept across reloads: the tab's storage is too small for them.
+// Not kept across reloads, because the tab's storage is too small.
 const attached = perConversation<readonly string[]>();
 
 /** @param conversationId - '' for a new conversation */
@@ -84,7 +84,7 @@ export const usePictures = (conversationId: string): readonly string[] =>
 
 export const movePictures = attached.move;
 
-/** Attaches files, up to the first that cannot be. Resolves to what is wrong with it. */
+/** Attaches files until one fails. Resolves to the error of that file, or null. */
 export async function attach(
   conversationId: string,
   files: readonly File[],
@@ -112,7 +112,7 @@ export const storedPictures = (conversationId: string, messageId: string) => ({
     );
     return data.map(({ url }) => url);
   },
-  // They never change.
+  // Stored images never change.
   staleTime: Number.POSITIVE_INFINITY,
 });
 

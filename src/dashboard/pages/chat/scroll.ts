@@ -3,10 +3,10 @@ import classes from './chat.module.css';
 
 const NEAR_PX = 80;
 const AT_PX = 2;
-/** The part of the view that a long question may take. */
+/** The share of the view that a long question may occupy. */
 const QUESTION_SHARE = 0.5;
 
-/** What the view keeps to while the page grows: nothing once the reader has scrolled elsewhere. */
+/** What the view follows while the page grows. `free`: nothing, because the reader has scrolled elsewhere. */
 type Place = 'question' | 'end' | 'free';
 
 const distance = () => {
@@ -15,9 +15,9 @@ const distance = () => {
 };
 
 type Measured = {
-  /** Where the page is scrolled to with the last question, or the end of a long one, at the top of the view. */
+  /** The scroll position with the last question, or the end of a long question, at the top of the view. */
   questionY: number;
-  /** The height that the answer needs so that the page can be scrolled there. */
+  /** The height that the reply needs so that the page can scroll to `questionY`. */
   room: number;
 };
 
@@ -39,8 +39,8 @@ function measure(log: HTMLElement | null, dock: HTMLElement | null): Measured | 
 }
 
 /**
- * Where the reader is: after sending and opening, at the last question, which stays at the top of the view while the answer
- * grows below it; from the arrow button or the end on, at the end; and anywhere else where nothing moves the page.
+ * Tracks the reader's position. After sending or opening, the last question stays at the top while the reply grows
+ * below it. After the arrow button, or at the end, the view follows the end. Elsewhere, nothing moves the page.
  */
 export function useReading(
   content: RefObject<HTMLElement | null>,
@@ -48,9 +48,9 @@ export function useReading(
 ): {
   isAway: boolean;
   toEnd: () => void;
-  /** After a question was sent. Reserves room below it. */
+  /** Call it after sending a question. Reserves room below the question. */
   toQuestion: () => void;
-  /** After a conversation was opened. */
+  /** Call it after opening a conversation. */
   toOpened: () => void;
 } {
   const [isAway, setIsAway] = useState(false);
@@ -90,7 +90,7 @@ export function useReading(
       const moved = window.scrollY - lastY.current;
       lastY.current = window.scrollY;
       const isNear = away < NEAR_PX;
-      // Shrinking content moves the page up, too, but leaves it at its end.
+      // Shrinking content also moves the page up, but the page remains at its end.
       if (moved < 0 && away > 1) place.current = 'free';
       else if (moved > 0 && isNear) place.current = isAtQuestion() ? 'question' : 'end';
       else if (moved > 0 && place.current === 'question') place.current = 'free';

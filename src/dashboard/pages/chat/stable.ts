@@ -1,6 +1,6 @@
 import { useCallback, useLayoutEffect, useRef } from 'react';
 
-/** A callback that stays the same, so that memoized components do not render, and calls the latest one. */
+/** A stable callback that calls the latest version, so that memoized components do not render again. */
 export function useStable<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R {
   const latest = useRef(callback);
   useLayoutEffect(() => {

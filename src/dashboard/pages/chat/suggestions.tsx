@@ -4,7 +4,7 @@ import { type TextKey, t } from '../../texts/language.ts';
 import { BrandMark } from '../../ui/brand.tsx';
 import classes from './chat.module.css';
 
-/** The built-in engine answers from the guides. A model knows nothing about this service. */
+/** The built-in engine replies from the guides. A language model knows nothing about this service. */
 const aboutGuides = [
   'chat.suggestions.createKey',
   'chat.suggestions.quota',

@@ -113,12 +113,12 @@ export const Transcript = memo(function Transcript(props: Props) {
   );
 });
 
-/** Keeps the reader's place when earlier messages are put above it. */
+/** Keeps the reader's position when earlier messages load above it. */
 function useAnchor(content: RefObject<HTMLDivElement | null>, firstKey: string | undefined): void {
   const lastKey = useRef(firstKey);
   const anchor = useRef<{ element: Element; top: number } | null>(null);
   if (firstKey !== lastKey.current) {
-    // The page still shows what was rendered before.
+    // The page still shows the previous rendering.
     const element = content.current?.firstElementChild;
     anchor.current = element ? { element, top: element.getBoundingClientRect().top } : null;
     lastKey.current = firstKey;
@@ -132,8 +132,8 @@ function useAnchor(content: RefObject<HTMLDivElement | null>, firstKey: string |
 }
 
 /**
- * Off-screen messages are not laid out, but only once their height is known: a height that changes on the way would move
- * what the reader sees.
+ * Skips the layout of off-screen messages, but only after their height is known: a height that changes during scrolling
+ * would move the visible text.
  */
 function useMeasured(content: RefObject<HTMLDivElement | null>, count: number): void {
   useEffect(() => {
@@ -143,7 +143,7 @@ function useMeasured(content: RefObject<HTMLDivElement | null>, count: number): 
         request = requestAnimationFrame(then);
       });
     };
-    // Not before the browser has remembered the heights, which it does at the end of a frame.
+    // Wait until the browser has recorded the heights, at the end of a frame.
     inTwoFrames(() => {
       for (const message of content.current?.children ?? []) message.setAttribute('data-measured', '');
     });
@@ -151,7 +151,7 @@ function useMeasured(content: RefObject<HTMLDivElement | null>, count: number): 
   }, [content, count]);
 }
 
-/** Announces a reply to screen readers once at the end, not with every word. */
+/** Announces a reply to screen readers once at its end, not with every word. */
 function useAnnouncement(lines: readonly Line[], current: Turn | undefined): string {
   const [said, setSaid] = useState('');
   const before = useRef<string | undefined>(undefined);

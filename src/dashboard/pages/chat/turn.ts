@@ -1,19 +1,19 @@
-/** A question of this tab and its answer. */
+/** A question sent from this tab, and its reply. */
 import type { Problem } from '../../api/errors.ts';
 import type { Settings } from './new-settings.ts';
 
 export type Turn = {
   id: string;
-  /** Its Idempotency-Key, so retries are charged once. Replaced when the outcome is final. */
+  /** The idempotency key, so that retries are charged once. A new key replaces it after a final outcome. */
   key: string;
-  /** When the key was first used. */
+  /** When the key was first used, in milliseconds. */
   keyUsedAt: number;
   conversationId: string | null;
   body: Settings & {
     message: string;
     images?: string[];
     conversation_id?: string;
-    /** The message that it takes the place of. */
+    /** The ID of the message that this turn replaces. */
     replaces?: string;
     model?: string;
   };
@@ -21,39 +21,39 @@ export type Turn = {
   state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
   text: string;
   isCut: boolean;
-  /** How many of the conversation's messages were not sent to the model. */
+  /** How many of the conversation's messages the model did not receive. */
   omitted?: number;
-  /** Its request may have left this tab. */
+  /** Whether the request may have left this tab. */
   isSent?: boolean;
-  /** Null in a failed turn that was stopped before it was sent. */
+  /** Null in a failed turn if it was stopped before it was sent. */
   problem: Problem | null;
-  /** When it was done or stopped. */
+  /** When the turn was completed or stopped, in milliseconds. */
   endedAt?: number;
-  /** The service was asked to stop it. */
+  /** Whether the user requested a stop. */
   isStopping?: boolean;
-  /** The service ended the answer where it was stopped, and has stored it so, unless it was to replace another one. */
+  /** Whether the service stopped the reply. It stores the reply, unless the turn was to replace a message. */
   isEnded?: boolean;
-  /** It failed as the first question, and its conversation began with a later one. */
+  /** Whether the turn failed as the first question, and a later question began the conversation. */
   isAdopted?: boolean;
-  /** A new chat was begun before its conversation had an ID. */
+  /** Whether the user began a new chat before this conversation had an ID. */
   isLeft?: boolean;
-  /** The model reasons before it answers. */
+  /** Whether the model is reasoning before its reply. */
   isThinking?: boolean;
-  /** The page was reloaded before the answer was complete. */
+  /** Whether the page was reloaded before the reply was complete. */
   isResumed?: boolean;
 };
 
 export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || state === 'streaming';
 
-/** Stopped, so it did not take the place of the message that it was to replace. The service does not store it. */
+/** Whether the turn was stopped before it replaced its message. The service does not store such a turn. */
 export const keepsOriginal = ({ body, isEnded, state }: Pick<Turn, 'body' | 'isEnded' | 'state'>): boolean =>
   body.replaces !== undefined && state === 'stopped' && isEnded === true;
 
-/** Whether a turn is shown in a conversation, or in a new chat. */
+/** Whether the turn belongs to a conversation, or to a new chat. */
 export const isIn = ({ conversationId, isLeft }: Turn, id: string | undefined): boolean =>
   conversationId === (id ?? null) && !(id === undefined && isLeft);
 
-/** Whether the service may not have stored the conversation yet: it began in this tab, and no reply was read to its end. */
+/** Whether the service may not have stored the conversation: it began in this tab, and no reply has ended. */
 export const isUnstored = (known: readonly Turn[], conversationId: string): boolean => {
   const own = known.filter((turn) => turn.conversationId === conversationId);
   return (

@@ -1,4 +1,4 @@
-/** The turns of this tab. They are outside the pages, so a reply continues while another page is open. */
+/** The turns of this tab. They are independent of the pages, so that a reply continues while another page is open. */
 
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
@@ -15,9 +15,9 @@ import { isUnderWay, isUnstored, type Turn } from './turn.ts';
 import { saveFirstSettings } from './unsaved-settings.ts';
 
 const SHOWN_EVERY_MS = 40;
-/** Between the end of an answer that was stopped and its arrival. */
+/** How long the end of a stopped reply may take to arrive. */
 const END_ARRIVES_MS = 5000;
-/** The pause between two renderings, as a multiple of the time that one takes. */
+/** The pause between two renderings, as a multiple of the rendering time. */
 const REST = 3;
 const ASK_AGAIN_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
@@ -45,17 +45,17 @@ function subscribe(listener: () => void): () => void {
 
 export const useTurns = (): readonly Turn[] => useSyncExternalStore(subscribe, () => turns);
 
-/** Renders only when `pick` gives another text, and not with every word of a reply. */
+/** Renders only when `pick` returns another text, instead of with every word of a reply. */
 export const useOfTurns = (pick: (turns: readonly Turn[]) => string): string =>
   useSyncExternalStore(subscribe, () => pick(turns));
 
-// A reply continues while its owner signs in again, but ends for anyone else.
+// A reply continues while its owner signs in again, but ends if another account signs in.
 onForgotten(() => {
   for (const controller of running.values()) controller.abort();
   set([]);
 });
 
-/** `randomUUID` is not available on plain http. */
+/** `randomUUID` is not available over plain HTTP. */
 const randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
@@ -70,14 +70,14 @@ export function ask(question: Question, onNamed: (conversationId: string) => voi
   void run(id, onNamed);
 }
 
-/** Takes up the turns that a reload interrupted: the service completes their answers. */
+/** Resumes the turns that a reload interrupted. The service completes their replies. */
 export function resume(onNamed: (conversationId: string) => void): void {
   for (const turn of turns)
     if (isUnderWay(turn) && !running.has(turn.id))
       void run(turn.id, turn.conversationId === null ? onNamed : () => {});
 }
 
-/** Sends a turn again without a second charge. If its outcome is final, sends it as a new request, which is charged. */
+/** Retries a turn without a second charge. If its outcome is final, sends a new request, which is charged. */
 export function askAgain(id: string, onNamed: (conversationId: string) => void): void {
   const turn = find(id);
   if (turn === undefined) return;
@@ -89,7 +89,7 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
     isResumed: false,
     isThinking: false,
     ...(problem && isFinal(problem) && { key: randomId(), keyUsedAt: Date.now(), isSent: false, text: '' }),
-    // The same key needs the same body.
+    // The same key requires the same body.
     ...(problem &&
       isFinal(problem) &&
       isAdopted &&
@@ -98,12 +98,12 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
   void run(id, onNamed);
 }
 
-/** Questions that failed before their conversation was stored belong to the one that the next question begins. */
+/** Assigns questions that failed before their conversation was stored to the conversation that begins next. */
 export function adopt(isAdopted: (turn: Turn) => boolean): void {
   set(turns.map((turn) => (isAdopted(turn) ? { ...turn, conversationId: null, isAdopted: true } : turn)));
 }
 
-/** The service ends the answer, which the turn then reads. If it does not arrive, the turn leaves the answer. */
+/** Requests that the service end the reply, and waits for its end. If the end does not arrive, abandons the reply. */
 export function stop(id: string): void {
   const turn = find(id);
   if (turn === undefined || turn.isStopping || !isUnderWay(turn)) return;
@@ -113,7 +113,7 @@ export function stop(id: string): void {
   else void cancelled(turn).then((left) => controller?.abort(left));
 }
 
-/** What becomes of a turn that leaves its answer: the reason of its abort. */
+/** The final state of a turn that abandons its reply. It is the reason of the abort. */
 type Left = Pick<Turn, 'state'> & Partial<Pick<Turn, 'endedAt' | 'problem'>>;
 
 async function cancelled({ id, key }: Turn): Promise<Left> {
@@ -121,7 +121,7 @@ async function cancelled({ id, key }: Turn): Promise<Left> {
   const hasBegun = find(id)?.state === 'streaming';
   if (outcome === 'unknown' && !hasBegun) return { state: 'failed' };
   if (outcome === 'unreachable' && !hasBegun) return { state: 'failed', problem: unreachable() };
-  // Its end is on its way, unless the connection hangs.
+  // The end of the reply is about to arrive, unless the connection hangs.
   if (outcome === 'ending') await pause(END_ARRIVES_MS);
   return { state: 'stopped', endedAt: Date.now() };
 }
@@ -131,13 +131,13 @@ export function forget(isForgotten: (turn: Turn) => boolean): void {
   set(turns.filter((turn) => !isForgotten(turn)));
 }
 
-/** Of first questions without a conversation ID, those under way continue, and the others are forgotten. */
+/** Leaves a new chat: in-progress first questions without a conversation ID continue, and the others are forgotten. */
 export function leaveFirst(): void {
   forget((turn) => turn.conversationId === null && !isUnderWay(turn));
   returnTo(undefined);
 }
 
-/** Shows a first question without a conversation ID in the new chat, and no other one. */
+/** Shows one first question without a conversation ID in the new chat, and hides the others. */
 export const returnTo = (id: string | undefined): void =>
   set(turns.map((turn) => (turn.conversationId === null ? { ...turn, isLeft: turn.id !== id } : turn)));
 
@@ -156,7 +156,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   } catch (error) {
     if (controller.signal.aborted) change(id, controller.signal.reason as Left);
     else {
-      // Shown again, because it may stay charged.
+      // Show the turn again, because it may remain charged.
       change(id, { state: 'failed', problem: toProblem(error), isLeft: false });
       noticeEnd(error);
     }
@@ -171,7 +171,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   }
 }
 
-/** Yields the events of the reply. Waits if an earlier attempt is still in progress. */
+/** Yields the events of the reply. Waits while an earlier attempt is in progress. */
 async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -184,7 +184,7 @@ async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEven
   }
 }
 
-/** Waits until a conversation whose first reply was stopped, or interrupted by a reload, is stored. */
+/** Waits until the service has stored a conversation whose first reply was stopped, or interrupted by a reload. */
 async function firstStored({ body }: Turn, signal: AbortSignal): Promise<void> {
   const { conversation_id: id } = body;
   if (id === undefined || !isUnstored(turns, id)) return;
@@ -221,7 +221,7 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       timer = undefined;
       const start = performance.now();
       change(id, { text });
-      // Rendered by then. A long block is parsed again whenever it grows, which must not take all of the page's time.
+      // Rendering is complete by now. A growing block is parsed again each time, which must not use all CPU time.
       queueMicrotask(() => {
         pause = Math.max(SHOWN_EVERY_MS, REST * (performance.now() - start));
       });

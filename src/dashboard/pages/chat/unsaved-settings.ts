@@ -1,4 +1,4 @@
-/** The settings of new conversations that could not be saved. They are kept until they are. */
+/** Settings of new conversations that could not be saved. The tab keeps them until they are saved. */
 import { api, ok } from '../../api/client.ts';
 import { toProblem } from '../../api/errors.ts';
 import { noticeEnd } from '../../api/queries.ts';
@@ -7,7 +7,7 @@ import { perConversation } from './per-conversation.ts';
 
 const unsaved = perConversation<Settings>('unsaved-settings');
 
-/** Undefined if they are saved. */
+/** Undefined if the settings are saved. */
 export const useUnsavedSettings = (conversationId: string): Settings | undefined =>
   unsaved.useRead(() => unsaved.of(conversationId));
 
@@ -27,7 +27,7 @@ export async function saveSettings(
   forgetUnsavedSettings(conversationId);
 }
 
-/** Saves those of a first message, which the service uses for its reply only. */
+/** Saves the settings of a first message, which the service applies only to its reply. */
 export async function saveFirstSettings(conversationId: string, settings: Settings): Promise<void> {
   if (Object.keys(settings).length === 0) return;
   try {

@@ -132,7 +132,7 @@ function DeleteDialog({ account, onClose, onDeleted }: Props & { onDeleted: () =
     mutationFn: () =>
       ok(api.DELETE('/api/v1/operator/accounts/{id}', { params: { path: { id: account.id } } })),
     onSuccess: () => {
-      // The list would show it until it is read again. Its own page would ask for it once more.
+      // Remove, not invalidate: the list would still show the account, and the account's page would fetch it again.
       queryClient.removeQueries({ queryKey: ['operator', 'accounts'] });
       onDeleted();
       for (const name of ['overview', 'log'])

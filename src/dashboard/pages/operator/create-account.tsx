@@ -69,7 +69,7 @@ export function CreateAccountDialog({ onClose, plans }: Props) {
   );
 }
 
-/** A password that is shown only once: closes only with its button. */
+/** Shows a password once. Only its button closes the dialog. */
 export const PasswordDialog = ({
   onClose,
   password,

@@ -1,4 +1,4 @@
-/** What every operator page has: its title, and the links to the others. */
+/** The frame of every operator page: its title, and links to the other pages. */
 
 import type { ComponentType, ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -14,7 +14,7 @@ const links = [
   { path: '/operator/log', label: 'operator.log.title' },
 ] as const satisfies { path: string; label: TextKey }[];
 
-/** For everyone else, the page does not exist. */
+/** Shows "not found" to all other users. */
 export const forOperators = (Page: ComponentType): ComponentType =>
   function ForOperators() {
     const { data: account } = useAccount();

@@ -67,7 +67,7 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
             plan={plan}
             period={period}
             current={current}
-            // Most people come here for the next larger plan.
+            // Most visitors want the next larger plan.
             isMain={index === own + 1}
             onChange={current.self_serve ? () => setWanted(plan) : undefined}
           />

@@ -7,7 +7,7 @@ export type Period = Schemas['BillingPeriod'];
 
 export const isFree = (plan: Plan): boolean => plan.monthly_price_cents === 0;
 
-/** What yearly billing saves, from 0 to 1 in whole percent. */
+/** The saving of yearly billing as a fraction from 0 to 1, rounded to whole percent. */
 export function savingOf({ monthly_price_cents: month, yearly_price_cents: year }: Plan): number {
   return month === 0 ? 0 : Math.max(0, Math.round((1 - year / (12 * month)) * 100)) / 100;
 }

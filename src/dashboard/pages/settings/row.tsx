@@ -5,9 +5,9 @@ import classes from './settings.module.css';
 
 type Props = {
   label: string;
-  /** What the button does, in full. */
+  /** The full label of the button, for screen readers. */
   change: string;
-  /** What the button shows. */
+  /** The visible text of the button. */
   action?: string;
   onChange: () => void;
   children: ReactNode;

@@ -24,6 +24,6 @@ export function deviceName(userAgent: string): string {
   const browser = find(browsers, userAgent);
   const system = find(systems, userAgent);
   if (browser && system) return t('settings.devices.browserOn', { browser, system });
-  // Custom clients name themselves in the first word.
+  // The first word of a custom client's user agent is its name.
   return browser ?? system ?? (userAgent.split(' ')[0]?.slice(0, 60) || t('settings.devices.unknown'));
 }

@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { WarningIcon } from '../../ui/icons.tsx';
 import { useDeleteWebhook, usePutWebhook, useReplaceSecret } from './webhook-queries.ts';
 
-/** `onSecret` is called with a new secret, which can be shown only now. */
+/** `onSecret` receives a new secret, which is available only once. */
 type Props = { onClose: () => void; onSecret: (secret: string) => void };
 
 export function UrlDialog({ current, onClose, onSecret }: Props & { current: string }) {

@@ -6,10 +6,10 @@ export type Webhook = Schemas['Webhook'];
 
 const PAGE = 5;
 const REFRESH_MS = 2000;
-/** Retries later than this are not worth waiting for on the page. */
+/** The page does not wait for retries that are further away. */
 const SOON_MS = 10_000;
 
-/** An attempt may be under way for so long. */
+/** The longest duration of an attempt. */
 const ATTEMPT_MS = 20_000;
 
 const timeOf = (at: string | null): number => (at === null ? Number.NaN : Date.parse(at));
@@ -25,7 +25,7 @@ export const useWebhook = () =>
     queryFn: async ({ signal }) => (await ok(api.GET('/api/v1/webhook', { signal }))).data,
   });
 
-/** Refreshes by itself while a message is being sent. */
+/** Refetches while a message is being sent. */
 export const useDeliveries = () =>
   useInfiniteQuery({
     queryKey: ['webhook', 'deliveries'],

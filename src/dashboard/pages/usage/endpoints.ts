@@ -1,4 +1,4 @@
-/** The metered endpoints, which the request log can be filtered by. */
+/** The metered endpoints that the request log can filter by. */
 export const endpoints = [
   'POST /api/v1/chat',
   'POST /api/v1/chat/completions',

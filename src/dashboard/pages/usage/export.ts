@@ -9,8 +9,8 @@ const nameIn = (headers: Headers): string | undefined =>
   /filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1];
 
 /**
- * Has the browser save everything that matches. A blob, because browsers keep large ones on disk, and because a link would
- * not show why the service refuses.
+ * Saves all matching requests as a file. Uses a blob, because browsers keep large blobs on disk, and because a link
+ * could not show an error of the service.
  *
  * @throws Problem
  */

@@ -1,10 +1,10 @@
-/** Named as in the API, which refuses `key` in a query, because keys do not belong in URLs. */
+/** Filters with the API's names. The API rejects `key` in a query, because keys do not belong in URLs. */
 export type Filters = {
   key_id: string;
   endpoint: string;
   model: string;
   status: string;
-  /** The first UTC day, `YYYY-MM-DD`; '' for all days. */
+  /** The first UTC day, `YYYY-MM-DD`. '' for all days. */
   from: string;
   to: string;
   id: string;
@@ -20,11 +20,11 @@ export const noFilters: Filters = {
   id: '',
 };
 
-/** How many filters are set. */
+/** The number of filters that are set. */
 export const countOf = (filters: Filters): number =>
   Object.values(filters).filter((value) => value !== '').length;
 
-/** How many days the chart of the Usage page can show. */
+/** The numbers of days that the chart of the Usage page can show. */
 export const dayChoices = [7, 30, 90] as const;
 export type Days = (typeof dayChoices)[number];
 const defaultDays = 30;
@@ -65,7 +65,7 @@ export function pathOf(filters: Filters, page = '/usage', days: Days = defaultDa
 
 export const isTurnedAround = ({ from, to }: Filters): boolean => from !== '' && to !== '' && to < from;
 
-/** The API expects times. The last day is included. */
+/** Converts days to the times that the API expects. Includes the last day. */
 export function queryOf({ endpoint, from, id, key_id, model, status, to }: Filters) {
   return {
     ...(id !== '' && { id }),

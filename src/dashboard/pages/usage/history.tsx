@@ -32,7 +32,7 @@ const amount = (count: number, meter: Counted): string => t(`usage.history.count
 export function History({ query }: { query: ReturnType<typeof useHistory> }) {
   const { data: usage } = useUsage();
   const [meter, setMeter] = useState<Counted>('chat');
-  // A link to the log of one key shows that key's bars too.
+  // A link to one key's log also shows the bars of that key.
   const search = useSearch();
   const { key_id: linked } = filtersOf(search);
   const link = useLogLink();
@@ -118,7 +118,7 @@ function DaysControl({ days, search }: { days: Days; search: string }) {
   );
 }
 
-/** As high as the chart and what is below it, so that the log stays where it is. */
+/** A placeholder as high as the chart and the text below it, so that the log does not move. */
 const Loading = () => (
   <div role="status">
     <VisuallyHidden>{t('ui.loading')}</VisuallyHidden>

@@ -22,7 +22,7 @@ export default function UsagePage() {
       </PageHeader>
       <Today />
       <History query={history} />
-      {/* The history would move the log when it loads. One query for both: two could differ for one frame. */}
+      {/* Wait, or loading history would move the log. One query for both, so they never differ. */}
       {!history.isPending && <RequestLog keys={history.data?.keys ?? []} />}
     </>
   );

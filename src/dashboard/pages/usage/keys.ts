@@ -4,15 +4,15 @@ import { untilNextDay, usageIsStale, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import type { Days } from './filters.ts';
 
-/** The most that the API returns. The filter of the log offers keys of all these days. */
+/** The API's maximum. The log's filter offers keys of all these days. */
 const MOST_DAYS = 90;
 
 export type KeyLabel = Schemas['KeyLabel'];
 export type DayUsage = Schemas['DayUsage'];
 
-/** All days are loaded at once, so the chart changes to another number of days without a request. */
+/** Loads all days at once, so that the chart can change the number of days without a request. */
 export function useHistory() {
-  // Renders once today's usage is known, and with it when the day ends.
+  // Renders when today's usage loads, and when the day ends.
   useUsage();
   return useQuery({
     queryKey: ['usage', 'history', MOST_DAYS],

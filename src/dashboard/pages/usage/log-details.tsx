@@ -13,7 +13,7 @@ import classes from './usage.module.css';
 type Props = {
   row: Row;
   keys: readonly KeyLabel[];
-  /** Of costs, for operators. */
+  /** The currency of costs, for operators. */
   currency?: string | null;
   onClose: () => void;
 };

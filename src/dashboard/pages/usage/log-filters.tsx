@@ -8,7 +8,7 @@ import { type KeyLabel, keyChoices } from './keys.ts';
 import { CARRIED_OVER, endpointFilters, type Row, statuses } from './requests.ts';
 import classes from './usage.module.css';
 
-/** The values of the address and of all rows so far. */
+/** Values from the URL and from all rows so far. */
 type Seen = { models: ReadonlySet<string>; endpoints: ReadonlySet<string> };
 
 type Props = {
@@ -18,7 +18,7 @@ type Props = {
   onChange: (changes: Partial<Filters>) => void;
 };
 
-/** A filter must not take away its own choices. */
+/** Collects values, so that a filter does not remove its own choices. */
 export const useSeen = ({ endpoint, model }: Filters, rows: readonly Row[]): Seen => ({
   models: useValues(
     model,

@@ -1,11 +1,11 @@
-/** Links to the requests of one key in the log. A link to the current address works again. */
+/** Links to the log of one key. A link to the current URL works again. */
 import { Anchor } from '@mantine/core';
 import { Link } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import { t } from '../../texts/language.ts';
 import { type Days, noFilters, pathOf } from './filters.ts';
 
-/** The browser copies it for each navigation, so `history.state` is a new object each time. */
+/** The browser copies the state for each navigation, so `history.state` is a new object each time. */
 const state = { isLogLink: true };
 
 type Props = { keyId: string; days?: Days; label?: string };
@@ -18,7 +18,7 @@ export const LogLink = ({ days, keyId, label }: Props) => (
   </Link>
 );
 
-/** Another object after each navigation with a `LogLink`; null after others. */
+/** A new object after each navigation with a `LogLink`. Null after other navigations. */
 export const useLogLink = (): object | null => {
   const current = useHistoryState<Partial<typeof state> | null>();
   return current?.isLogLink === true ? current : null;

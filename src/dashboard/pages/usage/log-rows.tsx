@@ -34,7 +34,7 @@ export function Outcome({ row }: { row: Row }) {
   );
 }
 
-/** Breaks a path at its slashes only. */
+/** Allows line breaks in a path only before slashes. */
 const What = ({ row }: { row: Row }) =>
   whatOf(row)
     .split(/(?=\/)/)
@@ -120,7 +120,7 @@ function TableRow({ keys, onShow, row }: RowProps) {
   );
 }
 
-/** On one line of a card: "gpt-5 · 1,204 tokens · first output after 310 ms". */
+/** One line of a card: "gpt-5 · 1,204 tokens · first output after 310 ms". */
 function ModelFacts({ row }: { row: Row }) {
   const { first_output_ms: firstMs, model } = row;
   const tokens = tokensOf(row);

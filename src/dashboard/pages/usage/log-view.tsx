@@ -1,4 +1,4 @@
-/** A request log with its filters: the account's, or any account's for operators. */
+/** A request log with filters: the account's log or, for operators, the log of any account. */
 
 import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
@@ -26,11 +26,11 @@ type Props = {
   onFilter: (changes: Partial<Filters>) => void;
   keys: readonly KeyLabel[];
   heading?: RefObject<HTMLHeadingElement | null>;
-  /** Of costs, for operators. */
+  /** The currency of costs, for operators. */
   currency?: string | null;
-  /** Beside the button to refresh or, on narrow screens, the one of the filters. */
+  /** Actions beside the refresh button or, on narrow screens, beside the filter button. */
   actions?: ReactNode;
-  /** Of the last action. */
+  /** The error of the last action. */
   problem?: Error | null;
 };
 

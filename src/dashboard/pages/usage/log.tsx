@@ -22,7 +22,7 @@ const useRequests = (filters: Filters) =>
       return ok(api.GET('/api/v1/requests', { params: { query }, signal }));
     },
     getNextPageParam: ({ next_cursor }) => next_cursor,
-    // The page keeps its height while a filter is applied.
+    // Keeps the height of the page while a filter is applied.
     placeholderData: keepPreviousData,
   });
 
@@ -35,7 +35,7 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
   const save = useMutation({ mutationFn: (format: Format) => exportRequests(filters, format) });
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // What is above the log has to be there first, or its error. A bookmark has #log, too.
+  // Wait until the content above the log has loaded or failed. A bookmark can also contain #log.
   const link = useLogLink();
   const { isFetched: isUsageSettled } = useUsage();
   const isSettled = isUsageSettled && query.isFetched && !query.isPlaceholderData;

@@ -1,4 +1,4 @@
-/** Whether the screen is so narrow that the filters of the request log are in a dialog. */
+/** Whether the screen is narrow, so that the filters of the request log are in a dialog. */
 import { useMediaQuery } from '@mantine/hooks';
 
 export const useIsNarrow = (): boolean =>

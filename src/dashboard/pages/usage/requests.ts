@@ -3,14 +3,14 @@ import { perLanguage, t } from '../../texts/language.ts';
 import { formatCount, formatMs } from '../../ui/numbers.ts';
 import { endpoints } from './endpoints.ts';
 
-/** Operators also see the upstream and what it cost. */
+/** A row of the log. Operators also see the upstream and the cost. */
 export type Row = Schemas['LoggedRequest'] &
   Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream' | 'upstream_model' | 'cost_micros'>>;
 
-/** The endpoint of charges by a deleted account with the same address on that day. */
+/** The endpoint of charges from a deleted account with the same email address on the same day. */
 export const CARRIED_OVER = 'carriedOver';
 
-/** Few accounts have carried over charges, so the filter is offered only with them. */
+/** Offers the filter for carried-over charges only to the few accounts that have them. */
 export const endpointFilters = (isCarriedOver: boolean) => [
   { value: '', label: t('usage.log.filters.anyEndpoint') },
   ...endpoints.map((endpoint) => ({ value: endpoint, label: endpoint })),
@@ -62,7 +62,7 @@ export function chargeOf(row: Row): string {
   return row.state === 'refunded' ? t('usage.log.refunded', { charge }) : charge;
 }
 
-/** In and out together. Null if neither is known. */
+/** Input and output tokens together. Null if neither is known. */
 export const tokensOf = ({ input_tokens: input, output_tokens: output }: Row): number | null =>
   input === null && output === null ? null : (input ?? 0) + (output ?? 0);
 
@@ -70,7 +70,7 @@ const NONE = '–';
 
 export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? NONE : formatMs(ms));
 
-/** The cells of a request that other rows do not have. */
+/** The cells that only rows of requests have. */
 export function cellsOf(row: Row): { model: string; tokens: string; firstOutput: string } {
   const tokens = tokensOf(row);
   return {

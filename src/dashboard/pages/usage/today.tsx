@@ -6,7 +6,7 @@ import { compactCount, formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 import classes from './usage.module.css';
 
-/** As many as a plan can have. With fewer, the figures take the same room. */
+/** As many as a plan can have. Fewer figures have the same total height. */
 const loadingFigures = [...meterNames, 'tokens'];
 
 export function Today() {
@@ -49,7 +49,7 @@ export function Today() {
   );
 }
 
-/** As high as the figures. */
+/** A placeholder as high as the figures. */
 const Loading = () => (
   <div role="status">
     <VisuallyHidden>{t('ui.loading')}</VisuallyHidden>

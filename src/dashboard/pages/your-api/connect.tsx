@@ -1,4 +1,4 @@
-/** Where the API is, and how to call it: on the page at all times. */
+/** The URLs of the API, and sample calls. The page always shows them. */
 
 import { Anchor, Stack, Text } from '@mantine/core';
 import { t } from '../../texts/language.ts';

@@ -28,7 +28,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [origins, setOrigins] = useState<string[]>([]);
   const [entry, setEntry] = useState('');
   const [refusal, setRefusal] = useState<string>();
-  /** What is missing or wrong, found before the form is sent. */
+  /** The first missing or invalid field, found before the form is sent. */
   const [missing, setMissing] = useState<{ field: Field }>();
 
   const form = useFocusOnError<HTMLFormElement>(missing ?? create.error);
@@ -55,7 +55,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
       { onSuccess: onClose },
     );
   };
-  // The service's own rule, so errors show before the form is sent.
+  // Uses the service's rule, so that errors show before the form is sent.
   const withOrigin = (typed: string): string[] | undefined => {
     try {
       const origin = normaliseOrigin(typed);

@@ -1,8 +1,8 @@
 import { answersChats, useModelList, useService } from '../../api/queries.ts';
 
 /**
- * What answers chats, for the samples. Until that is known, `hasModel` is true: its samples do not ask about Parley, which
- * only the built-in engine knows.
+ * The chat engine, for the samples. While it is unknown, `hasModel` is true: those samples do not ask about Parley,
+ * which only the built-in engine can explain.
  */
 export function useChatEngine(): { hasModel: boolean; model: string | undefined } {
   const { data: service } = useService();

@@ -2,7 +2,7 @@ import type { Scope } from './keys.ts';
 
 type Call = { path: string; method: string; body?: Record<string, string> };
 
-/** The most useful call for each scope. The key's first scope in this order decides. */
+/** The most useful call for each scope. The first of these scopes that a key has determines its sample. */
 const calls: Readonly<Record<Scope, Call>> = {
   chat: { path: '/chat', method: 'chat', body: { message: 'Write a haiku about the sea.' } },
   search: { path: '/search', method: 'search', body: { query: 'create a key' } },
@@ -11,7 +11,7 @@ const calls: Readonly<Record<Scope, Call>> = {
   usage: { path: '/usage', method: 'getUsage' },
 };
 
-/** The built-in engine answers from the guides, of which a model knows nothing. */
+/** The built-in engine replies from the guides. A language model does not know them. */
 const chatWithGuides: Call = { path: '/chat', method: 'chat', body: { message: 'How do I create a key?' } };
 
 export const languages = {
@@ -25,25 +25,25 @@ export const languages = {
 export type Language = keyof typeof languages;
 export const languageNames = Object.keys(languages) as Language[];
 
-/** Guides to the libraries. */
+/** The guides for libraries. */
 export const guides: Partial<Record<Language, string>> = {
   openaiPython: 'openai-compatible',
   openaiNode: 'openai-compatible',
   sdk: 'sdks',
 };
 
-/** OpenAI's libraries need a key that can chat. */
+/** Samples for OpenAI's libraries exist only for keys with the `chat` scope. */
 export type Examples = Partial<Record<Language, string>>;
 
 export const apiUrl = (): string => `${location.origin}/api/v1`;
 
-/** Anthropic's clients add `/v1` themselves. */
+/** Anthropic's clients add `/v1`. */
 export const anthropicUrl = (): string => `${location.origin}/api`;
 
 /**
  * @param key - the raw key, or null to read it from the environment variable `PARLEY_KEY`
- * @param hasModel - whether a language model answers chats
- * @param model - what answers chats, once it is known
+ * @param hasModel - whether a language model generates the replies
+ * @param model - the chat model, if known
  */
 export function examples(
   key: string | null,

@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000;
 
-/** `date`, or the days until a key expires. */
+/** `date`, or the number of days until a key expires. */
 export const expiries = ['never', '7', '30', '90', '365', 'date'] as const;
 
 const endOf = (date: string): Date => new Date(`${date}T23:59:59`);

@@ -8,10 +8,10 @@ export const graces = [
   { seconds: 604_800, label: 'keys.rotate.graces.week' },
 ] as const satisfies { seconds: number; label: TextKey }[];
 
-/** A day, to update every app. A leaked key needs a deliberate choice either way. */
+/** A day is enough to update every app. For a leaked key, the user must choose deliberately. */
 export const DEFAULT_GRACE_SECONDS = 86_400;
 
-/** @param rotatedAt - in milliseconds of this device's clock */
+/** @param rotatedAt - in milliseconds on this device's clock */
 export function graceSentence(seconds: number, rotatedAt: number): string {
   if (seconds === 0) return t('keys.rotate.oldStopped');
   const end = new Date(rotatedAt + seconds * 1000);

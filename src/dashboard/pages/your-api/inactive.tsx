@@ -1,4 +1,4 @@
-/** Expired and revoked keys, loaded only when asked for. */
+/** Expired and revoked keys, loaded on request. */
 
 import { Group, Paper, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
@@ -69,7 +69,7 @@ const Inactive = ({ apiKey }: { apiKey: ApiKey }) => (
   </Group>
 );
 
-/** A revoked key may have expired later, or before. */
+/** A key can both expire and be revoked. Shows whichever happened first. */
 function End({ apiKey: { expires_at: expiresAt, revoked_at: revokedAt = null } }: { apiKey: ApiKey }) {
   const isExpired = expiresAt !== null && (revokedAt === null || expiresAt < revokedAt);
   const at = isExpired ? expiresAt : revokedAt;

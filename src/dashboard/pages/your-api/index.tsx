@@ -15,7 +15,7 @@ import { type ApiKey, useKeys } from './keys.ts';
 import { type KeyAction, KeyList } from './list.tsx';
 import { OriginsDialog } from './origins.tsx';
 import { EndPreviousSecretDialog } from './previous-secret.tsx';
-// Loaded with the page, so a failed download cannot hide a new key.
+// Loaded with the page, so that a failed download cannot hide a new key.
 import './raw-key.tsx';
 import { RevokeDialog } from './revoke.tsx';
 import { RotateDialog } from './rotate.tsx';
@@ -41,7 +41,7 @@ export default function YourApi() {
   const keys = query.data ?? [];
   const { refetch } = query;
 
-  // Other windows, such as a terminal, change the last use of a key.
+  // Other programs, such as a terminal, can use a key and change its last use.
   useEffect(() => {
     const onFocus = () => void refetch();
     addEventListener('focus', onFocus);
@@ -70,7 +70,7 @@ export default function YourApi() {
             )
           }
         </Loaded>
-        {/* Later, because the height of the list is unknown. */}
+        {/* Render below the list only after it loads, because its height is unknown. */}
         {!query.isLoading && (
           <>
             <InactiveKeys />
@@ -93,7 +93,7 @@ type KeyDialogProps = {
   onRevoked: (said: string) => void;
 };
 
-/** Closes with a message if the key is revoked meanwhile. */
+/** Closes with a message if the key is revoked in the meantime. */
 function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: KeyDialogProps) {
   const apiKey = keys.find((key) => key.id === id);
   const isGone = apiKey === undefined;
@@ -119,7 +119,7 @@ function CreateButton({ isFull, onClick }: CreateButtonProps) {
     <Stack gap={6} maw={240}>
       <Button
         leftSection={<PlusIcon size={18} />}
-        // Stays focusable, so screen readers announce the reason.
+        // Remains focusable, so that screen readers announce the reason.
         aria-disabled={isFull}
         {...(isFull ? { 'data-disabled': true, 'aria-describedby': 'why-no-more-keys' } : { onClick })}
       >

@@ -28,7 +28,7 @@ export const useInactiveKeys = () =>
       (await ok(api.GET('/api/v1/keys', { params: { query: { status: 'inactive' } }, signal }))).data,
   });
 
-/** The last response is authoritative. Cancels queries in flight, because their results are older. */
+/** Updates the list from the last response. Cancels in-flight queries, because their results are older. */
 async function remember(change: (keys: ApiKey[]) => ApiKey[]): Promise<void> {
   await queryClient.cancelQueries({ queryKey });
   queryClient.setQueryData<ApiKey[]>(queryKey, (keys) => keys && change(keys));
@@ -42,13 +42,13 @@ const reload = () => queryClient.invalidateQueries({ queryKey });
 export const useCreateKey = () =>
   useMutation({
     mutationFn: (body: Schemas['CreateApiKey']) => ok(api.POST('/api/v1/keys', { body })),
-    // Here, not in the dialog, to show the key even if the dialog was closed meanwhile.
+    // Here, not in the dialog, to show the key even if the dialog has been closed.
     onSuccess: (created) => {
       showKey({ created });
       return remember((keys) => [withoutSecret(created), ...keys]);
     },
     onError: reload,
-    // Only the dialog that shows the secret keeps it.
+    // Keep the secret out of the cache: only the dialog that shows it keeps it.
     gcTime: 0,
   });
 
@@ -83,7 +83,7 @@ export const useEndPreviousSecret = (id: string) =>
       try {
         await ok(api.DELETE('/api/v1/keys/{id}/previous-secret', { params: { path: { id } } }));
       } catch (error) {
-        // It has ended meanwhile.
+        // The old secret has already expired.
         if (toProblem(error).code !== 'notFound') throw error;
       }
     },
@@ -94,19 +94,19 @@ export const useEndPreviousSecret = (id: string) =>
     onError: reload,
   });
 
-/** When the old secret of a key stops working; null if none works. */
+/** When the old secret of a key stops working. Null if it has stopped or there is none. */
 export function previousSecretEnd({ previous_secret_expires_at: end = null }: ApiKey): string | null {
   return end !== null && Date.parse(end) > Date.now() ? end : null;
 }
 
-/** @param onRevoked - called before the key leaves the list, and its dialog the page */
+/** @param onRevoked - called before the key leaves the list and its dialog closes */
 export const useRevokeKey = (id: string, onRevoked: () => void) =>
   useMutation({
     mutationFn: async () => {
       try {
         await ok(api.DELETE('/api/v1/keys/{id}', { params: { path: { id } } }));
       } catch (error) {
-        // Already revoked in another tab.
+        // Another tab has already revoked the key.
         if (toProblem(error).code !== 'notFound') throw error;
       }
     },
@@ -118,7 +118,7 @@ export const useRevokeKey = (id: string, onRevoked: () => void) =>
     onError: reload,
   });
 
-/** Days since the last use; null if below the threshold for a hint. */
+/** Days since the last use. Null below the threshold for a hint. */
 export function idleDays({ created_at: createdAt, last_used_at: lastUsedAt }: ApiKey): number | null {
   const days = Math.floor((Date.now() - new Date(lastUsedAt ?? createdAt).getTime()) / DAY_MS);
   return days >= IDLE_DAYS ? days : null;

@@ -1,4 +1,4 @@
-/** Cards on narrow screens, where a table would hide the actions. */
+/** The list of keys. Narrow screens show cards, because a table would hide the actions. */
 
 import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';

@@ -8,15 +8,15 @@ import classes from './your-api.module.css';
 
 type Props = {
   origins: readonly string[];
-  /** The current input. If the form is submitted with it, it counts as an origin to add. */
+  /** The current input. Submitting the form adds it as an origin. */
   entry: string;
   onEntry: (entry: string) => void;
-  /** Resolves to whether the entry was accepted. The field is then cleared. */
+  /** Resolves to whether the entry was accepted. If so, the field is cleared. */
   onAdd: (origin: string) => Promise<boolean>;
   onRemove: (origin: string) => void;
   isPending?: boolean;
   error: ReactNode;
-  /** Takes the focus when the focused element is removed or disabled. */
+  /** Gets the focus when the focused element is removed or disabled. */
   whole: RefObject<HTMLDivElement | null>;
 };
 
@@ -42,7 +42,7 @@ export function OriginsField(props: Props) {
     whole.current?.focus();
     onRemove(origin);
   };
-  // Enter adds the origin instead of submitting the form around it.
+  // Enter adds the origin instead of submitting the form around the field.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return;
     event.preventDefault();
@@ -90,7 +90,7 @@ export function OriginsField(props: Props) {
           maxLength={300}
           value={entry}
           disabled={isFull}
-          // A disabled field cannot take the focus.
+          // A disabled field cannot have the focus.
           data-autofocus={!isFull || undefined}
           error={error}
           onChange={(event) => onEntry(event.currentTarget.value)}

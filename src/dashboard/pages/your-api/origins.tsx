@@ -26,7 +26,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       if (now.length > origins.length) return true;
       setListed(true);
     } catch {
-      // The mutation's error is shown below.
+      // The dialog shows the mutation's error.
     }
     return false;
   };
@@ -37,7 +37,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       { onSuccess: () => setRemoved(origin) },
     );
   };
-  // The pressed button disappears.
+  // The pressed button disappears, so move the focus.
   const undo = (origin: string) => {
     list.current?.focus();
     void add(origin);

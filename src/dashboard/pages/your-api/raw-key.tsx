@@ -93,13 +93,13 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   );
 }
 
-/** "Done" and the confirmation replace each other. Moves the focus to the first button of the new one. */
+/** "Done" and the confirmation replace each other. Moves the focus to the first button that appears. */
 function useFollowingFocus(isAsking: boolean, isWarning: boolean): RefObject<HTMLDivElement | null> {
   const foot = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!isAsking) return;
     const first = foot.current?.querySelector('button');
-    // After a copy with another button, the focus stays there.
+    // If the user copied with another button, the focus remains there.
     if (isWarning || document.activeElement === document.body) first?.focus();
   }, [isAsking, isWarning]);
   return foot;

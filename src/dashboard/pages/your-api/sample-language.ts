@@ -22,13 +22,13 @@ function show(language: Language): void {
   for (const listener of listeners) listener();
 }
 
-/** Shows a language in all samples, here and in the documentation. */
+/** Shows a language in all samples, in the dashboard and in the documentation. */
 export function chooseSampleLanguage(value: string | null): void {
   const language = languageOf(value);
   try {
     localStorage.setItem(key, language);
   } catch {
-    // Storage is unavailable: the choice lasts until the page is closed.
+    // Storage is unavailable, so the choice lasts until the page closes.
   }
   show(language);
 }

@@ -1,4 +1,4 @@
-/** The same call in each language, one at a time. */
+/** The same call in several languages, one at a time. */
 
 import { Anchor, Tabs } from '@mantine/core';
 import { t } from '../../texts/language.ts';
@@ -9,7 +9,7 @@ import classes from './your-api.module.css';
 
 type Props = {
   code: Examples;
-  /** If a secret is hidden in `code`. */
+  /** The text to copy, if `code` hides a secret. */
   copied?: Examples;
   onCopied?: () => void;
 };

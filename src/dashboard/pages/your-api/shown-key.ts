@@ -1,6 +1,6 @@
 /**
- * The raw key that is being shown. It cannot be shown again, so it is outside the page: neither the Back button nor the
- * end of a session removes it.
+ * The raw key on the screen. It cannot be shown again, so it is independent of the page: neither the Back button nor
+ * the end of a session removes it.
  */
 import { useSyncExternalStore } from 'react';
 import type { Schemas } from '../../api/client.ts';

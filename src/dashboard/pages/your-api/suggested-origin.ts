@@ -1,4 +1,4 @@
-/** What somebody most likely meant who pasted the address of a page. */
+/** Suggests the origin that a user probably meant after pasting the URL of a page. */
 import { isListable } from '../../../domain/origins.ts';
 
 /** Browsers' address bars add a slash to an origin. */
@@ -10,7 +10,7 @@ const isLocal = (hostname: string) =>
   hostname.startsWith('127.') ||
   hostname === '[::1]';
 
-/** The https origin of a path or of a bare host. Undefined if there is none, or nothing else than what was typed. */
+/** The https origin of a URL or a host name. Undefined if there is none, or if the input is that origin. */
 export function suggestedOrigin(typed: string): string | undefined {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(typed);
   const address = hasScheme ? typed.replace(/^http:/i, 'https:') : `https://${typed}`;

@@ -4,10 +4,10 @@ import { type Meter, meterNames, untilNextDay, usageIsStale, useUsage } from '..
 
 export const DAYS = 7;
 
-/** A key's requests on one UTC day, and the units that they used. Meters without usage are left out. */
+/** A key's requests on one UTC day, and the units that they used. Omits meters without usage. */
 export type DayOfKey = {
   day: string;
-  /** Null if an earlier version of the service did not count some of them. */
+  /** Null if an earlier version of the service did not count all of them. */
   requests: number | null;
   used: { meter: Meter; count: number }[];
 };
@@ -35,7 +35,7 @@ function byKey({ data }: Schemas['UsageHistory']): DaysOfKey {
 }
 
 export function useUsageOfKeys() {
-  // Renders once today's usage is known, and with it when the day ends.
+  // Renders when today's usage loads, and when the day ends.
   useUsage();
   return useQuery({
     queryKey: ['usage', 'history', DAYS],

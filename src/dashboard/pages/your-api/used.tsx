@@ -1,4 +1,4 @@
-/** A key's requests today, or on one of the last days that the reader chooses. As high while it loads. */
+/** A key's requests today, or on another day that the reader chooses. Its height is the same while it loads. */
 import { useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { shortDay } from '../../ui/daily-bars.tsx';
@@ -9,7 +9,7 @@ import classes from './your-api.module.css';
 
 const HEIGHT = 24;
 const BAR = 12;
-/** The width of the slider's thumb in the stylesheet, so that a tap chooses the bar below it. */
+/** The width of the slider's thumb in the stylesheet, so that a tap selects the bar below it. */
 const STEP = 16;
 const LEAST = 2;
 const TODAY = DAYS - 1;
