@@ -7,8 +7,8 @@ export type Usage = Schemas['Usage'];
 export type Meter = Exclude<keyof Usage['limits'], 'tokens'>;
 
 /** In display order. This is a record so that the type check finds a missing meter. */
-const displayOrder: Readonly<Record<Meter, true>> = { chat: true, images: true, search: true, embeddings: true };
-export const meterNames = Object.keys(displayOrder) as Meter[];
+const order: Readonly<Record<Meter, true>> = { chat: true, images: true, search: true, embeddings: true };
+export const meterNames = Object.keys(order) as Meter[];
 
 /** The meters that a plan includes. */
 export const metersOf = (limits: Usage['limits']): Meter[] =>
