@@ -1,5 +1,6 @@
 // Errors of the Messages API have Anthropic's format. Contract sections 6 and 14.
 import t from 'tap';
+import { holdNextReply } from '../support/held-reply.ts';
 import type { Client } from '../support/http.ts';
 import { askMessage as ask, user } from '../support/messages.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -7,7 +8,7 @@ import { onEachDatabase, plansFile } from '../support/service.ts';
 const usedBy = async (client: Client, key: string) => (await client.get('/usage', { key })).body.used.chat;
 
 onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
-  const { client } = service;
+  const { app, client } = service;
   const owner = await client.signUp();
   const { key } = await client.createKey(owner);
   const narrow = await client.createKey(owner, { scopes: ['models'] });
@@ -210,5 +211,21 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
       status: 422,
       body: { type: 'error', error: { type: 'invalid_request_error', code: 'idempotencyMismatch' } },
     });
+  });
+
+  await t.test('409 idempotencyInProgress: a retry while the first request runs', async (t) => {
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const { key: own } = await client.createKey(await client.signUp());
+    const held = holdNextReply(t, app.engines.chat);
+    const first = client.post('/messages', ask(), { key: own, headers });
+    await held.called;
+    const retry = await client.post('/messages', ask(), { key: own, headers });
+    held.release();
+    t.equal((await first).status, 200);
+    t.match(retry, {
+      status: 409,
+      body: { type: 'error', error: { type: 'invalid_request_error', code: 'idempotencyInProgress' } },
+    });
+    t.equal(retry.headers.get('retry-after'), '1');
   });
 });

@@ -53,6 +53,7 @@ t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
         for (const link of ['/', '/docs', '/docs/guides', '/docs/errors'])
           t.match(text, `href="${link}"`, link);
         t.match(text, 'action="/docs/search"');
+        t.match(text, 'data-document="/docs/openapi.json"');
       }
       t.equal(nonces.size, 2);
     },
@@ -223,14 +224,20 @@ t.test('the API reference', async (t) => {
     );
   });
 
-  t.test('pages show the paths and types of nested fields', async (t) => {
+  t.test('pages show the paths, types, and bounds of nested fields and variants', async (t) => {
     const { text } = await client.get('//docs/api/createChatCompletion.md');
     for (const row of [
       /\| `messages` \*\*required\*\* \| array of objects \|/,
       /\| `messages\[\]\.content` \| string or array of objects or null \|/,
       /\| `choices\[\]\.message\.role` \| `"assistant"` \|/,
       /\| `stream_options\.include_usage` \| boolean or null \|/,
+      /\| `messages` .* 1 to 2,000 items\. \|/,
+      /\| `messages\[\]\.content\[\]\.type` .* 1 to 60 characters\. \|/,
+      /\| `temperature` .* At most 2\. \|/,
+      /\| `data<ErrorResponse>\.error\.code` \| string \|/,
     ])
       t.match(text, row);
+    const { text: list } = await client.get('//docs/api/listConversations.md');
+    t.match(list, /\| `limit` \| integer \| .* Default `20`\. \|/);
   });
 });

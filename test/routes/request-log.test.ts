@@ -103,7 +103,10 @@ t.test('rows', async (t) =>
       t.ok(at % minuteMs === 0 && at >= before - minuteMs && at <= Date.now());
     });
 
-    await t.test('400, 401, and 404 responses are not counted', async (t) => {
+    await t.test('400, 401, 404, and 422 responses are not counted', async (t) => {
+      const once = { key: key.key, headers: { 'idempotency-key': uuidv7() } };
+      await client.post('/chat', { message: 'Hello' }, once);
+      t.equal((await client.post('/chat', { message: 'Good-bye' }, once)).status, 422);
       await client.get('/conversations/nonsense', { key: key.key });
       await client.get(`/conversations/${uuidv7()}`, { key: key.key });
       await client.post('/search', {}, { key: key.key });

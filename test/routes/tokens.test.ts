@@ -1,11 +1,12 @@
 // The daily token limit, as seen by clients, upstreams, and operators. Contract section 15.
 import t, { type Test } from 'tap';
 import { audit } from '../../src/store/ledger-audit.ts';
+import { holdNextReply } from '../support/held-reply.ts';
 import type { Owner } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { chatSurface, surfaces } from '../support/surfaces.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
-import { anyTarget, arrives, setWebhook, startReceiver } from '../support/webhook-receiver.ts';
+import { anyTarget, arrives, deliveriesOf, setWebhook, startReceiver } from '../support/webhook-receiver.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
@@ -179,6 +180,27 @@ onEachDatabase(t, env, async (t, service) => {
       t.match(body.data, { meter: 'tokens', threshold, used, limit: LIMIT });
     }
     await upstream.reset();
+  });
+
+  await t.test('webhooks do not report tokens that are only reserved', async (t) => {
+    const owner = await client.signUp();
+    const receiver = await startReceiver(t);
+    await setWebhook(client, owner.cookie, receiver.url);
+    const held = holdNextReply(t, service.app.engines.chat);
+    const first = client.post('/chat', { ...chat, max_output_tokens: 17_000 }, owner);
+    await held.called;
+    // Once this message arrives, a check has run during the reservation.
+    const other = await client.signUp();
+    const later = await startReceiver(t);
+    await setWebhook(client, other.cookie, later.url);
+    await upstream.configure({ completion: reporting(16_000) });
+    t.equal((await client.post('/chat', chat, other)).status, 200);
+    await arrives(later, 'usage.threshold_reached');
+    await upstream.reset();
+    t.ok((await usage(owner)).reserved_tokens > 0.8 * LIMIT);
+    t.same(await deliveriesOf(client, owner.cookie), []);
+    held.release();
+    t.equal((await first).status, 200);
   });
 
   for (const { body, limit, path } of [chatSurface, ...surfaces])
