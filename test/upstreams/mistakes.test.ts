@@ -26,6 +26,7 @@ t.test('UPSTREAMS_FILE: every planted error is listed in one message', async (t)
   const message = mistakesOf(t, planted.content, planted.env);
   for (const sentence of planted.sentences) t.match(message, sentence);
   t.match(message, `UPSTREAMS_FILE has ${planted.sentences.length} errors:`);
+  t.equal(message.match(/^ {2}- /gm)?.length, planted.sentences.length);
   t.notMatch(message, SECRET, 'the message contains no API key');
 });
 
