@@ -11,7 +11,7 @@ prepare = @command -v node >/dev/null || \
 
 # Runs a server until it exits. On a terminal, Ctrl-C reaches every process of the foreground group, and make exits with
 # 130 whatever the server returns. So in the foreground (a "+" in the process state), the shell moves to a new process
-# group (set -m; bash does not) and forwards signals. The server drains, and make exits with the server's status.
+# group (set -m; bash does not) and forwards signals. The server drains, and make succeeds if the server exits with 0.
 # Otherwise, exec replaces the shell.
 define run
 @case "$$BASH_VERSION$$(ps -o stat= -p $$$$ 2>/dev/null)" in \

@@ -22,26 +22,35 @@ t.test('make without a target lists each target with a description', async (t) =
   }
 });
 
-t.test('make start: Ctrl-C shuts down the server gracefully, and make exits with its code', async (t) => {
-  // util-linux's `script` runs the command in a pseudoterminal and forwards input. On other systems, `script` differs.
-  if (process.platform !== 'linux') return;
-  const checkout = makeCheckout();
-  t.teardown(checkout.remove);
-  await checkout.start('serve').ended;
-  const terminal = spawn(
-    'script',
-    ['-qec', 'unset NODE_OPTIONS; make start; echo "make exited with $?"', '/dev/null'],
-    {
-      cwd: checkout.folder,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    },
-  );
-  let output = '';
-  terminal.stdout.on('data', (chunk) => (output += chunk));
-  const run = follow(terminal);
-  for (let waited = 0; !output.includes('serving') && waited < 15_000; waited += 50) await sleep(50);
-  terminal.stdin.write('\x03');
-  const end = await run.ended;
-  t.match(end.output, 'draining');
-  t.match(end.output, 'make exited with 0');
-});
+// util-linux's `script` runs the command in a pseudoterminal and forwards input. On other systems, `script` differs.
+const skip = process.platform !== 'linux' && 'needs the `script` of util-linux';
+
+t.test(
+  "make start: Ctrl-C shuts down the server gracefully, and make's exit code tells whether the server failed",
+  { skip },
+  async (t) => {
+    const checkout = makeCheckout();
+    t.teardown(checkout.remove);
+    for (const [code, line] of [
+      [0, /make exited with 0/],
+      [3, /Error 3\s+make exited with 2/],
+    ] as const) {
+      const source = checkout.read('src/main.ts').replace('process.exit(0)', `process.exit(${code})`);
+      checkout.write('src/main.ts', source);
+      await checkout.start('serve').ended;
+      const terminal = spawn(
+        'script',
+        ['-qec', 'unset NODE_OPTIONS; LC_ALL=C make start; echo "make exited with $?"', '/dev/null'],
+        { cwd: checkout.folder, stdio: ['pipe', 'pipe', 'pipe'] },
+      );
+      let output = '';
+      terminal.stdout.on('data', (chunk) => (output += chunk));
+      const run = follow(terminal);
+      for (let waited = 0; !output.includes('serving') && waited < 15_000; waited += 50) await sleep(50);
+      terminal.stdin.write('\x03');
+      const end = await run.ended;
+      t.match(end.output, 'draining');
+      t.match(end.output, line);
+    }
+  },
+);
