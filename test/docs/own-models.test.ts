@@ -170,7 +170,7 @@ t.test('samples of a service with its own models', async (t) => {
       t.ok((await textOf(`/docs/guides/${slug}`)).includes(heading), slug);
   });
 
-  t.test('operations: samples and example responses name the models of the service', async (t) => {
+  t.test("operations: samples, examples, and the form at /docs/try name the service's models", async (t) => {
     const { body: document } = await client.get('//docs/openapi.json');
     for (const operation of operationsOf(app.swagger())) {
       const { method, operationId, path } = operation;
@@ -202,6 +202,8 @@ t.test('samples of a service with its own models', async (t) => {
     const { examples } = document.components;
     t.match(examples.getModelResponseBuiltin.value, { id: CHAT, owned_by: 'upstream', created: 0 });
     t.equal(examples.createEmbeddingsResponseVectors.value.model, VECTORS);
+    for (const name of ['createChatCompletion', 'createResponse', 'createMessage'])
+      t.equal(examples[`${name}RequestQuestion`].value.model, CHAT, `${name}: the form`);
     t.equal(examples.getServiceResponseStandard.value.engine.default_model, 'parley-builtin');
     const { body: contract } = await client.get('//openapi.json');
     t.equal(contract.components.examples.getModelResponseBuiltin.value.id, 'parley-builtin');
