@@ -23,8 +23,8 @@ import { makeKeys } from './support/accounts.ts';
 import { memoryMegabytes, startServiceProcess } from './support/processes.ts';
 import { table } from './support/report.ts';
 
-const MOST_HEALTH_MS = 100;
-const MOST_MEGABYTES = 700;
+const MAX_HEALTH_MS = 100;
+const MAX_MEGABYTES = 700;
 const ATTACKERS = 5;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -56,8 +56,8 @@ async function told<T>(child: ChildProcess, order: object): Promise<T> {
 type Row = { cells: string[]; problems: string[]; stolen: number };
 
 /** Above this share of stolen CPU time, a failed row says little about the service and is measured again. */
-const MOST_STOLEN = 0.02;
-const MOST_TRIES = 3;
+const MAX_STOLEN = 0.02;
+const MAX_TRIES = 3;
 
 /** CPU time of all processors since boot, and the part that the host gave to other machines, in ticks. */
 function machineTime(): { all: number; stolen: number } {
@@ -99,9 +99,9 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
     ],
     stolen,
     problems: [
-      ...(health.p99 < MOST_HEALTH_MS ? [] : [`${title}: the p99 of /healthz was ${ms(health.p99)} ms.`]),
+      ...(health.p99 < MAX_HEALTH_MS ? [] : [`${title}: the p99 of /healthz was ${ms(health.p99)} ms.`]),
       ...(failures.length === 0 && chats > 0 ? [] : [`${title}: honest requests failed.`]),
-      ...(peak < MOST_MEGABYTES ? [] : [`${title}: ${ms(peak)} MB of memory.`]),
+      ...(peak < MAX_MEGABYTES ? [] : [`${title}: ${ms(peak)} MB of memory.`]),
     ],
   };
 }
@@ -125,7 +125,7 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
       const row = await runAttack(name, service.pid, { ...at, keys }, { ...at, keys: [honestKey] });
       await service.stop();
       rows.push(row);
-      if (row.problems.length === 0 || row.stolen < MOST_STOLEN || attempt === MOST_TRIES) break;
+      if (row.problems.length === 0 || row.stolen < MAX_STOLEN || attempt === MAX_TRIES) break;
       row.problems.length = 0;
     }
   }

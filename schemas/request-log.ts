@@ -164,11 +164,11 @@ export const RequestExportQuery = Type.Object(
 );
 
 /** Parley sets no limit, so this is the largest number that every client can represent. */
-const MOST_IN_A_FILE = 2_147_483_647;
+const MAX_IN_A_FILE = 2_147_483_647;
 
 export const RequestCsv = Type.String({
   $id: 'RequestCsv',
-  maxLength: MOST_IN_A_FILE,
+  maxLength: MAX_IN_A_FILE,
   description: 'A header row, then the rows of the log.',
   examples: ['time_utc,kind,count,endpoint\r\n'],
 });
@@ -176,7 +176,7 @@ export const RequestCsv = Type.String({
 export const RequestExport = Type.Object(
   {
     data: Type.Array(ref(LoggedRequest), {
-      maxItems: MOST_IN_A_FILE,
+      maxItems: MAX_IN_A_FILE,
       description: 'All matching rows, newest first.',
     }),
   },

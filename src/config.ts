@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { parseChatFields } from './domain/completion-fields.ts';
 import { parseImageHosts } from './domain/named-sources.ts';
 import { parseOperators } from './domain/operators.ts';
-import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
+import { defaultPlans, loadPlans, type PlanCatalog } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
 import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
 import { type ModelAliases, parseModelAliases } from './engines/model-aliases.ts';
@@ -65,7 +65,7 @@ export type Config = Readonly<{
   /** For a reply whose tokens are reserved, if neither the client nor the model sets a limit. */
   defaultMaxOutputTokens: number;
   bodyMemoryBytes: number;
-  plans: PlanCatalogue;
+  plans: PlanCatalog;
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
   operatorContact: string | null;
@@ -196,7 +196,7 @@ function securityContact(env: Env): string | undefined {
   return uri;
 }
 
-function plans(env: Env): PlanCatalogue {
+function plans(env: Env): PlanCatalog {
   const file = text(env, 'PLANS_FILE');
   if (file === undefined) return defaultPlans;
   try {

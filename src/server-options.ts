@@ -12,7 +12,7 @@ import { securityHeaders } from './plugins/security-headers.ts';
 import { idHeaders } from './requests/anthropic.ts';
 import { envelopeFor } from './requests/envelope.ts';
 import { loggerOptions } from './telemetry/logger-options.ts';
-import { OneLinePerRequest, serialiseError } from './telemetry/logging.ts';
+import { OneLinePerRequest, serializeError } from './telemetry/logging.ts';
 import { traceOf } from './telemetry/tracing.ts';
 import { buildSerializer } from './validation/lazy-compilers.ts';
 import { buildValidator } from './validation/validators.ts';
@@ -55,7 +55,7 @@ export function serverOptions(config: Config, worker?: number): FastifyHttpOptio
           path: loggedPath(request.url),
           address: request.ip,
         }),
-        err: serialiseError as never,
+        err: serializeError as never,
       },
     },
     routerOptions: { maxParamLength: 300 },

@@ -15,7 +15,7 @@ const lint = (program) => path.join(root, 'tools/lint/node_modules/.bin', progra
 const dashboard = (program) => path.join(root, 'src/dashboard/node_modules', program);
 
 /** Redocly scores how easily programs can use the API: docs/decisions/0016-the-contracts-gates.md. */
-const LOWEST_SCORE = 90;
+const MIN_SCORE = 90;
 
 /** Steps that do not need another step's output. They run in parallel. */
 const first = [
@@ -85,7 +85,7 @@ const second = [
     mend: 'fix the schema or route named above, then run "make openapi"',
   },
   {
-    name: `Redocly's score of openapi.json is over ${LOWEST_SCORE}`,
+    name: `Redocly's score of openapi.json is over ${MIN_SCORE}`,
     async run() {
       const { problem, stdout } = await run(node, [
         lint('redocly'),
@@ -94,7 +94,7 @@ const second = [
       if (problem !== undefined) return problem;
       const { agentReadiness, hotspots } = JSON.parse(stdout);
       console.log(`        Redocly's score (of 100): ${agentReadiness}`);
-      if (agentReadiness > LOWEST_SCORE) return undefined;
+      if (agentReadiness > MIN_SCORE) return undefined;
       return hotspots.map(({ operationId, reasons }) => `${operationId}: ${reasons.join(', ')}`).join('\n');
     },
     mend: 'simplify what was added, or give operations their own examples of errors',

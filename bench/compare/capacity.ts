@@ -3,7 +3,7 @@ import type { Load, LoadClient, LoadResult } from './load.ts';
 
 /** Limits of the p99, in milliseconds. */
 export const DEADLINES_MS = [10, 50] as const;
-const LONGEST_MS = Math.max(...DEADLINES_MS);
+const MAX_DEADLINE_MS = Math.max(...DEADLINES_MS);
 /** More connections increase throughput and latency until the processors are saturated. */
 const CONNECTIONS = [1, 2, 4, 8, 16, 32, 64, 128];
 const WARM_UP_MS = 300;
@@ -24,7 +24,7 @@ export async function findCapacity(
   for (const connections of CONNECTIONS) {
     const result = await client.run({ ...load, connections, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS });
     loads.push(result);
-    if (result.latency.p99 > LONGEST_MS) break;
+    if (result.latency.p99 > MAX_DEADLINE_MS) break;
   }
   const inTime = (deadline: number) => loads.filter(({ latency }) => latency.p99 <= deadline);
   return {

@@ -7,7 +7,7 @@ import type { Row } from './rows.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Truncates the output of the audit, which lists each difference. */
-const MOST_WORDS = 1000;
+const MAX_WORDS = 1000;
 
 type Used = Record<'chat' | 'images' | 'search', number>;
 type Reading = { used: Used; resetsAt: string };
@@ -45,7 +45,7 @@ export function ledgerOf(service: {
       return [];
     } catch (error) {
       const { stderr, stdout } = error as { stdout?: Buffer; stderr?: Buffer };
-      return [`the audit failed: ${`${stdout ?? ''}${stderr ?? error}`.trim().slice(0, MOST_WORDS)}`];
+      return [`the audit failed: ${`${stdout ?? ''}${stderr ?? error}`.trim().slice(0, MAX_WORDS)}`];
     }
   }
 

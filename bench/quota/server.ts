@@ -81,7 +81,7 @@ const ways: Record<string, (request: FastifyRequest) => Promise<unknown>> = {
       [accountOf(request), CEILING],
     ),
   admission: admit,
-  finalisation: async (request) => ledger.finalise(await admit(request), outcome),
+  finalisation: async (request) => ledger.finalize(await admit(request), outcome),
 };
 
 for (const [name, work] of Object.entries(ways)) {

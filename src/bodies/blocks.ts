@@ -1,5 +1,5 @@
 const FIRST_BLOCK_BYTES = 64 * 1024;
-const LARGEST_BLOCK_BYTES = 8 * 1024 * 1024;
+const MAX_BLOCK_BYTES = 8 * 1024 * 1024;
 
 /**
  * Collects the pieces of a body in a few blocks of memory. A separate piece of a few bytes would use hundreds. A body
@@ -49,7 +49,7 @@ export class Blocks {
   #open(): void {
     this.#close();
     // Each block is as large as all blocks before it, within limits.
-    const room = Math.min(Math.max(FIRST_BLOCK_BYTES, this.length), LARGEST_BLOCK_BYTES);
+    const room = Math.min(Math.max(FIRST_BLOCK_BYTES, this.length), MAX_BLOCK_BYTES);
     // Until the mismatch is noticed, a body may be longer than announced.
     const expected = Math.max(this.#expected - this.length, 1);
     this.#block = Buffer.allocUnsafeSlow(Math.min(room, expected));

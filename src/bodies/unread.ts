@@ -6,7 +6,7 @@ import { DROPPED_PER_SLICE, Pace } from './pace.ts';
 /** How long a client may take to send the rest. */
 const DROPPING_MS = 5000;
 /** Beyond this many connections, the oldest is closed, because each holds data in memory. */
-const MOST_DROPPING = 100;
+const MAX_DROPPING = 100;
 
 /** Clears the timer on close, because it would keep the connection or the request in memory. */
 function destroyUnlessClosed(socket: Socket, request?: IncomingMessage): void {
@@ -44,7 +44,7 @@ export class UnreadBodies {
       socket.once('close', () => this.#connections.delete(socket));
       destroyUnlessClosed(socket);
       const [oldest] = this.#connections;
-      if (this.#connections.size > MOST_DROPPING) oldest?.destroy();
+      if (this.#connections.size > MAX_DROPPING) oldest?.destroy();
     };
   }
 

@@ -8,15 +8,15 @@ import { commandLine } from '../store/operator-log.ts';
 import { CommandError, type DatabaseCommand } from './command.ts';
 import { table } from './table.ts';
 
-const FEWEST_CHARACTERS = 3;
+const MIN_CHARACTERS = 3;
 const PUBLIC_ID_LENGTH = 8;
 
 /** The public ID in `parley_XXXXXXXX`, in its first characters, or in a whole key. Never repeats a secret. */
 function publicIdIn(text: string): string {
   const [, id] = /^(?:parley_)?([0-9A-Za-z]{1,8})(?:_[0-9A-Za-z]{49})?$/.exec(text) ?? [];
-  if (id === undefined || id.length < FEWEST_CHARACTERS)
+  if (id === undefined || id.length < MIN_CHARACTERS)
     throw new CommandError(
-      `This is not the prefix of a key. A prefix looks like parley_1A2b3C4d, with at least ${FEWEST_CHARACTERS} characters after parley_.`,
+      `This is not the prefix of a key. A prefix looks like parley_1A2b3C4d, with at least ${MIN_CHARACTERS} characters after parley_.`,
     );
   return id;
 }

@@ -6,7 +6,7 @@ const DEFAULT_CHARACTERS = 48_000;
 /** A low estimate. Most languages have more bytes per token. */
 const BYTES_PER_TOKEN = 3;
 /** The most history to send, even if the context window is larger: each request holds its history in memory. */
-const MOST_BYTES = 2_000_000;
+const MAX_BYTES = 2_000_000;
 
 /**
  * Returns how much history to send. A known context window decides, and also limits the operator's setting. `sentBytes`
@@ -21,7 +21,7 @@ export function historyBudget(
 ): Pick<HistoryBudget, 'characters' | 'textBytes'> {
   if (contextTokens === undefined) return { characters: configured ?? DEFAULT_CHARACTERS };
   const left = contextTokens - (outputTokens ?? Math.ceil(contextTokens / 4));
-  const textBytes = Math.max(0, Math.min(MOST_BYTES, left * BYTES_PER_TOKEN - sentBytes));
+  const textBytes = Math.max(0, Math.min(MAX_BYTES, left * BYTES_PER_TOKEN - sentBytes));
   return { textBytes, ...(configured !== undefined && { characters: configured }) };
 }
 

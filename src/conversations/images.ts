@@ -7,16 +7,16 @@ import type { Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 
 /** The total length of a message's image URLs. Writing more at once would block the event loop. */
-export const MOST_STORED_IMAGES = 4 * 1024 * 1024;
+export const MAX_STORED_IMAGES = 4 * 1024 * 1024;
 /** The total length of earlier images' URLs that one request sends to the model. */
-export const MOST_EARLIER_IMAGES = 2 * MOST_STORED_IMAGES;
+export const MAX_EARLIER_IMAGES = 2 * MAX_STORED_IMAGES;
 /** The share of an image in the history's budget. Models use about 1,000 tokens for an image. */
 export const IMAGE_CHARACTERS = 3000;
 
 type ImageType = (typeof imageTypes)[number];
 
 const URL_HEAD = /^data:(image\/(?:png|jpeg|webp|gif));base64,/;
-const LONGEST_HEAD = 30;
+const MAX_HEAD_LENGTH = 30;
 
 const startsOf: Record<ImageType, (start: string) => boolean> = {
   'image/png': (start) => start.startsWith('\x89PNG\r\n\x1a\n'),
@@ -29,7 +29,7 @@ const invalid = (param: string, message: string) =>
   new ApiError('invalidRequest', { message, param, reason: 'unsupported_value' });
 
 function imageOf(url: string, param: string): MessageImage {
-  const [head, type] = URL_HEAD.exec(url.slice(0, LONGEST_HEAD)) ?? [];
+  const [head, type] = URL_HEAD.exec(url.slice(0, MAX_HEAD_LENGTH)) ?? [];
   if (head === undefined)
     throw invalid(
       param,
@@ -53,7 +53,7 @@ function imageOf(url: string, param: string): MessageImage {
  * @throws ApiError `invalidRequest` with `param`
  */
 export function checkImages(urls: readonly string[], isKept: boolean): MessageImage[] {
-  if (isKept && urls.reduce((sum, { length }) => sum + length, 0) > MOST_STORED_IMAGES)
+  if (isKept && urls.reduce((sum, { length }) => sum + length, 0) > MAX_STORED_IMAGES)
     throw new ApiError('invalidRequest', {
       message:
         'The images are too large to store: the limit is 4 MiB for all images of a message, in Base64. Send smaller images, or `"store": false`.',

@@ -3,7 +3,7 @@ import { html } from 'ghtml';
 import { loopShare } from '../concurrency/loop-share.ts';
 import { type Documentation, isEntry, isSection } from './documentation.ts';
 import type { Page } from './layout.ts';
-import { neighbourLinks } from './pager.ts';
+import { neighborLinks } from './pager.ts';
 import type { Entry } from './search-entries.ts';
 import { SEARCH_PATH, searchForm } from './search-form.ts';
 
@@ -58,7 +58,7 @@ async function resultsHtml(query: string, page: number, documentation: Documenta
 !${
     pages === 1
       ? ''
-      : neighbourLinks(
+      : neighborLinks(
           'Pages of results',
           shown > 1 ? pageLink(query, shown - 1, 'Previous results') : undefined,
           shown < pages ? pageLink(query, shown + 1, 'More results') : undefined,

@@ -7,7 +7,7 @@ import { operationsOf } from './api-document.ts';
 import { type Guide, guideUrl, resolveLink } from './guides.ts';
 import type { Page } from './layout.ts';
 import { markdownPage } from './markdown-pages.ts';
-import { neighbourLinks } from './pager.ts';
+import { neighborLinks } from './pager.ts';
 import { operationUrl } from './reference.ts';
 
 /** The guide that has a section for each code. */
@@ -63,8 +63,8 @@ export function errorCodePage(code: ErrorCode, markdown: string, publicUrl: stri
   const position = errorCodes.indexOf(code);
   const more = html`<p><a href="/docs/errors">All errors</a> · <a href="${guideUrl('', GUIDE)}">Error format and how to handle errors</a></p>
 `;
-  const neighbours = neighbourLinks('Errors', link(errorCodes[position - 1]), link(errorCodes[position + 1]));
-  return markdownPage(errorUrl('', code), markdown, publicUrl, more + neighbours);
+  const neighbors = neighborLinks('Errors', link(errorCodes[position - 1]), link(errorCodes[position + 1]));
+  return markdownPage(errorUrl('', code), markdown, publicUrl, more + neighbors);
 }
 
 /** The Markdown of `/docs/errors`. */

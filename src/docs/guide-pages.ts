@@ -5,7 +5,7 @@ import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } fro
 import { markdownLinks, type Page } from './layout.ts';
 import { guideHtml, withBreaks } from './markdown.ts';
 import { markdownUrl } from './markdown-pages.ts';
-import { neighbourLinks } from './pager.ts';
+import { neighborLinks } from './pager.ts';
 import { contents, outline, sideList } from './side.ts';
 
 /** Width of a table column on a phone, in characters. */
@@ -47,7 +47,7 @@ export function guidePage(guide: Guide, markdown: string, publicUrl: string, doc
     { ...guide, markdown: withAllLanguages(markdown, document) },
     publicUrl,
   );
-  const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
+  const neighbors = neighborLinks('Guides', link(all[position - 1]), link(all[position + 1]));
   const groups = guideGroups.map((name) => ({ name, links: ofGroup(name).map(toLink) }));
   return {
     title: `${guide.title} · Parley`,
@@ -58,7 +58,7 @@ export function guidePage(guide: Guide, markdown: string, publicUrl: string, doc
 ` +
       contents(guide.sections) +
       withBreaks(sections, COLUMN_WIDTH) +
-      neighbours,
+      neighbors,
     copiesMarkdown: true,
     beside: { list: sideList('All guides', groups, path), outline: outline(guide.sections) },
   };

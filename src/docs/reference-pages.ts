@@ -6,7 +6,7 @@ import { markdownLinks, type Page } from './layout.ts';
 import { guideHtml, withBreaks } from './markdown.ts';
 import { markdownUrl } from './markdown-pages.ts';
 import { operationMarkdown } from './operation-markdown.ts';
-import { neighbourLinks } from './pager.ts';
+import { neighborLinks } from './pager.ts';
 import { operationUrl, tryUrl } from './reference.ts';
 import { outline, sideList } from './side.ts';
 
@@ -57,7 +57,7 @@ export function operationPage(document: object, operation: Operation, publicUrl:
   const { opening, sections } = guideHtml(guide, publicUrl);
   const sources = html`<p class="source">!${markdownLinks(markdownUrl(operationUrl(operation)))} · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
 `;
-  const neighbours = neighbourLinks('Operations', link(all[position - 1]), link(all[position + 1]));
+  const neighbors = neighborLinks('Operations', link(all[position - 1]), link(all[position + 1]));
   const groups = byTag(document).map(([{ name }, operations]) => ({ name, links: operations.map(toLink) }));
   return {
     title: titleOf(operation),
@@ -67,6 +67,6 @@ export function operationPage(document: object, operation: Operation, publicUrl:
       list: sideList('All operations', groups, operationUrl(operation)),
       outline: outline(guide.sections),
     },
-    main: html`<div class="operation">!${opening}!${sources}!${withBreaks(sections, COLUMN_WIDTH)}</div>!${neighbours}`,
+    main: html`<div class="operation">!${opening}!${sources}!${withBreaks(sections, COLUMN_WIDTH)}</div>!${neighbors}`,
   };
 }

@@ -33,7 +33,7 @@ export type Field = {
 
 /** Deeper fields show only their type. openapi.json has the complete schema. */
 const DEEPEST = 3;
-const LONGEST_ENUM = 12;
+const MAX_ENUM_VALUES = 12;
 /** Larger bounds are omitted, because they exist only for completeness. */
 const OBVIOUS = 1_000_000;
 
@@ -73,7 +73,7 @@ const mayBeNull = (document: object, schema: Schema): boolean => {
 function typeText(document: object, schema: Schema): string {
   const { const: only, enum: values, format, items } = schema;
   if (only !== undefined) return literal(only);
-  if (values !== undefined && values.length <= LONGEST_ENUM)
+  if (values !== undefined && values.length <= MAX_ENUM_VALUES)
     return values
       .filter((value) => value !== null)
       .map(literal)

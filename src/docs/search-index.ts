@@ -24,10 +24,10 @@ type Meaning = {
 };
 
 /** Unknown terms of at least this length can match as prefixes. Shorter prefixes match too many words. */
-const SHORTEST_BEGINNING = 3;
-/** Unknown terms of at least this length can match with up to `MOST_SLIPS` misspelled letters. */
-const SHORTEST_MISSPELLED = 6;
-const MOST_SLIPS = 2;
+const MIN_PREFIX_LENGTH = 3;
+/** Unknown terms of at least this length can match with up to `MAX_TYPOS` misspelled letters. */
+const MIN_MISSPELLED_LENGTH = 6;
+const MAX_TYPOS = 2;
 const KEPT_MEANINGS = 2000;
 /** Indexing this many entries takes a few milliseconds. */
 const ENTRIES_PER_STEP = 10;
@@ -41,7 +41,7 @@ const SECOND = 0.2;
 const GUESSED = 0.5;
 const WEAK = 0.3;
 /** Unknown words lower the score, but only up to this weight, so that long questions still find something. */
-const MOST_UNKNOWN = 3;
+const MAX_UNKNOWN = 3;
 const COVERAGE = 0.5;
 /** Shares of the score that only a title can earn: for its terms in the query, and for neighboring words. */
 const TITLE_TERMS = 0.05;
@@ -92,7 +92,7 @@ export class SearchIndex<E extends Entry> {
       processTerm,
       searchOptions: {
         boost: BOOSTS,
-        maxFuzzy: MOST_SLIPS,
+        maxFuzzy: MAX_TYPOS,
         tokenize: (term) => [term],
         processTerm: (term) => term,
       },
@@ -129,7 +129,7 @@ export class SearchIndex<E extends Entry> {
         matched[id] = (matched[id] as number) + 1;
       }
     }
-    const total = known + Math.min(unknown, MOST_UNKNOWN);
+    const total = known + Math.min(unknown, MAX_UNKNOWN);
     const some: { entry: A; id: number; cover: number }[] = [];
     for (const [id, entry] of this.#entries.entries()) {
       const share = (covered[id] as number) / total;
@@ -195,8 +195,8 @@ export class SearchIndex<E extends Entry> {
 
   #guess(term: string, beginnings: boolean) {
     const { found, strengths } = this.#lookup(term, {
-      prefix: beginnings && term.length >= SHORTEST_BEGINNING,
-      fuzzy: term.length >= SHORTEST_MISSPELLED ? 0.2 : false,
+      prefix: beginnings && term.length >= MIN_PREFIX_LENGTH,
+      fuzzy: term.length >= MIN_MISSPELLED_LENGTH ? 0.2 : false,
     });
     return { found, strengths: new Map([...strengths].map(([id, strength]) => [id, GUESSED * strength])) };
   }

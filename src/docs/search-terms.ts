@@ -5,7 +5,7 @@ import { stemmer } from 'stemmer';
 const QUERY_LENGTH = 1000;
 export const QUERY_TERMS = 10;
 /** Documentation contains no longer words. */
-const LONGEST_WORD = 40;
+const MAX_WORD_LENGTH = 40;
 
 /** Words that are too common to search for. */
 const stopWords = new Set(
@@ -63,7 +63,7 @@ const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{M}\p{N}]+/gu) ?
 
 /** The terms of a word: its stem and, for `apiKeyRevoked`, also the stems of its parts. None for a stop word. */
 export function termsOfWord(word: string): string[] {
-  if (word.length > LONGEST_WORD) return [];
+  if (word.length > MAX_WORD_LENGTH) return [];
   const parts = word.split(/(?<=[a-z])(?=[A-Z])/);
   const names = (parts.length > 1 ? [word, ...parts] : parts).map((part) => part.toLowerCase());
   return names.filter((name) => !stopWords.has(name)).map(stemmer);

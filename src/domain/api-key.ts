@@ -34,12 +34,12 @@ export const keyPrefix = (publicId: string): string => `parley_${publicId}`;
 const everyKey = new RegExp(API_KEY_PATTERN, 'g');
 const encodedRun = /[\w%]{65,}/g;
 
-const MOST_DECODINGS = 10;
+const MAX_DECODINGS = 10;
 
 /** Decodes percent-encoding of ASCII, including repeated encoding. Leaves invalid sequences unchanged. */
 function fullyDecoded(text: string): string {
   let decoded = text;
-  for (let round = 0; round < MOST_DECODINGS && decoded.includes('%'); round += 1) {
+  for (let round = 0; round < MAX_DECODINGS && decoded.includes('%'); round += 1) {
     const shorter = decoded.replace(/%(?:25)*([0-7][0-9a-f])/gi, (_code, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     );

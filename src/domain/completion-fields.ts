@@ -27,11 +27,11 @@ const never = [
 ];
 
 /** In UTF-16 units: twice the longest listed name, because variants of a letter can take two units. */
-const LONGEST_VARIANT = 128;
+const MAX_VARIANT_LENGTH = 128;
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** The most fields of a body, because each is folded. */
-const MOST_FIELDS = 1000;
-const MOST_ADDED = 100;
+const MAX_FIELDS = 1000;
+const MAX_ADDED = 100;
 const HEADER_LENGTH = 500;
 
 /** Ignores case. Upstreams that do the same read `ſ` as an S and the Kelvin sign as a K. */
@@ -43,7 +43,7 @@ export function parseChatFields(value: string | undefined): readonly string[] {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  if (names.length > MOST_ADDED) throw new Error(`must list at most ${MOST_ADDED} names.`);
+  if (names.length > MAX_ADDED) throw new Error(`must list at most ${MAX_ADDED} names.`);
   const known = new Map([...own, ...openai, ...vllm].map((name) => [folded(name), name]));
   for (const name of names) {
     if (!NAME.test(name) || name === '__proto__')
@@ -79,13 +79,13 @@ export class CompletionFields {
   /** @throws ApiError `invalidRequest` if a field differs from a known one only in case */
   check(body: object): void {
     const names = Object.keys(body);
-    if (names.length > MOST_FIELDS)
+    if (names.length > MAX_FIELDS)
       throw new ApiError('invalidRequest', {
-        message: `The body has more than ${MOST_FIELDS.toLocaleString('en')} fields. Send only those that the model needs.`,
+        message: `The body has more than ${MAX_FIELDS.toLocaleString('en')} fields. Send only those that the model needs.`,
       });
     for (const name of names) {
       // Skip long names, because folding can make a name 18 times as long.
-      if (name.length > LONGEST_VARIANT || this.#names.has(name)) continue;
+      if (name.length > MAX_VARIANT_LENGTH || this.#names.has(name)) continue;
       const listed = this.#listed.get(folded(name));
       if (listed === undefined) continue;
       throw new ApiError('invalidRequest', {

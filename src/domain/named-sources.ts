@@ -28,7 +28,7 @@ const texts = new Set([
   'function_call',
   'filename',
 ]);
-const LONGEST_TEXT_MEMBER = 20;
+const MAX_TEXT_MEMBER_LENGTH = 20;
 /** Tool definitions, in which URLs only name schemas. */
 const definitions = new Set(['function', 'custom']);
 /** Text members of the Responses and Messages APIs. */
@@ -47,12 +47,12 @@ const none: ReadonlySet<string> = new Set();
 
 // A name can be megabytes long, so it is not scanned as a whole.
 const isOneOf = (names: ReadonlySet<string>, name: string) =>
-  name.length <= LONGEST_TEXT_MEMBER && names.has(name.toLowerCase());
+  name.length <= MAX_TEXT_MEMBER_LENGTH && names.has(name.toLowerCase());
 const isUrlMember = (name: string) => URL_MEMBER.test(name.slice(-URL_ENDING));
 /** Names of members that refer to stored files: `file_id`, `file_ids`, `fileId`. */
-const isFileMember = (name: string) => name.length <= LONGEST_TEXT_MEMBER && /^file_?ids?$/i.test(name);
+const isFileMember = (name: string) => name.length <= MAX_TEXT_MEMBER_LENGTH && /^file_?ids?$/i.test(name);
 
-const MOST_QUOTED = 100;
+const MAX_QUOTED = 100;
 /** Longer URLs are rejected, because parsing megabytes would block the event loop. */
 const MAX_URL = 8192;
 const BEGINNING = 1000;
@@ -102,7 +102,7 @@ type Visit = {
 };
 
 function refused(path: string, fault: string): ApiError {
-  const param = path.slice(0, 5 * MOST_QUOTED);
+  const param = path.slice(0, 5 * MAX_QUOTED);
   const message = `In the body, \`${param}\` ${fault}.`;
   return new ApiError('invalidRequest', { message, param, reason: 'unsupported_value' });
 }
@@ -120,7 +120,7 @@ function visit(value: unknown, at: Visit): void {
   if (value instanceof SealedJson)
     throw new ApiError('invalidRequest', {
       message: 'A field or message in the body has too many values. Send fewer.',
-      param: path.slice(0, 5 * MOST_QUOTED),
+      param: path.slice(0, 5 * MAX_QUOTED),
     });
   if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) visit(element, { ...at, path: `${path}.${index}` });
@@ -134,7 +134,7 @@ function visit(value: unknown, at: Visit): void {
 }
 
 function visitMember(name: string, member: unknown, at: Visit): void {
-  const path = `${at.path}.${name.slice(0, MOST_QUOTED)}`;
+  const path = `${at.path}.${name.slice(0, MAX_QUOTED)}`;
   if (isFileMember(name) && member !== null) throw refused(path, STORED_FILE);
   visit(member, { ...at, path, isMember: isUrlMember(name) });
 }

@@ -1,6 +1,6 @@
 /** Messages that accounts receive by webhook. Contract section 17. */
 import type { WebhookEventType } from '../../schemas/webhooks.ts';
-import { ceilingsOf, type Plan, type PlanCatalogue, tokensCeilingOf } from './plans.ts';
+import { ceilingsOf, type Plan, type PlanCatalog, tokensCeilingOf } from './plans.ts';
 
 /** A webhook message without its ID and time. `data` never contains a secret. */
 export type Notice = {
@@ -55,4 +55,4 @@ const limitsOf = (plan: Plan) =>
     limit === null || limit === 0 ? [] : [{ plan: plan.id, meter, limit }],
   );
 
-export const limitsOfPlans = ({ plans }: PlanCatalogue) => plans.flatMap(limitsOf);
+export const limitsOfPlans = ({ plans }: PlanCatalog) => plans.flatMap(limitsOf);

@@ -61,21 +61,21 @@ function refusal(entry: string): OriginError {
 }
 
 /** Normalizes an entry to lowercase IDNA without `:443`. Throws OriginError if it is not an https origin. */
-export function normaliseOrigin(entry: string): string {
+export function normalizeOrigin(entry: string): string {
   const url = originShape.test(entry) ? parsedUrl(entry) : undefined;
   if (url === undefined || hasEmptyLabel(url.hostname) || hasForbidden(entry, url.hostname))
     throw refusal(entry);
   return url.origin;
 }
 
-export const normaliseOrigins = (entries: readonly string[]): string[] => [
-  ...new Set(entries.map(normaliseOrigin)),
+export const normalizeOrigins = (entries: readonly string[]): string[] => [
+  ...new Set(entries.map(normalizeOrigin)),
 ];
 
 /** Whether an `Origin` header could match a normalized entry. Browsers send no other spelling. */
 export function isListable(origin: string): boolean {
   try {
-    return normaliseOrigin(origin) === origin;
+    return normalizeOrigin(origin) === origin;
   } catch {
     return false;
   }

@@ -30,7 +30,7 @@ async function inTurn<T>(task: () => Promise<T>, owner: string | null): Promise<
 }
 
 /** Keyboards and systems compose characters differently (NIST SP 800-63B). */
-const normalised = (password: string) => password.normalize('NFKC');
+const normalized = (password: string) => password.normalize('NFKC');
 
 /** The hash of a discarded random password, with the parameters above. */
 export const unknownAccountHash =
@@ -38,7 +38,7 @@ export const unknownAccountHash =
 
 /** Returns a PHC string. `owner` is the client's address, null for the operator. Throws ApiError `overloaded`. */
 export const hashPassword = (password: string, owner: string | null = null): Promise<string> =>
-  inTurn(() => hash(normalised(password), argon2Parameters), owner);
+  inTurn(() => hash(normalized(password), argon2Parameters), owner);
 
 /** `stored` is null if the account does not exist; the check then takes equally long. Throws ApiError `overloaded`. */
 export async function verifyPassword(
@@ -46,6 +46,6 @@ export async function verifyPassword(
   password: string,
   owner: string | null = null,
 ): Promise<boolean> {
-  const isRight = await inTurn(() => verify(stored ?? unknownAccountHash, normalised(password)), owner);
+  const isRight = await inTurn(() => verify(stored ?? unknownAccountHash, normalized(password)), owner);
   return stored !== null && isRight;
 }

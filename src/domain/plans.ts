@@ -12,7 +12,7 @@ import { checkerOf } from '../validation/validators.ts';
 export type Plan = Static<typeof PlanSchema>;
 
 /** In display order. Never empty. */
-export type PlanCatalogue = Readonly<{
+export type PlanCatalog = Readonly<{
   plans: readonly Plan[];
   /** The plan of new accounts, and of accounts whose plan is discontinued. */
   standard: Plan;
@@ -35,7 +35,7 @@ export const ceilingOf = (plan: Plan, meter: Meter): number | null =>
 export const tokensCeilingOf = (plan: Plan): number | null => plan.limits.tokens ?? null;
 
 /** Whether any plan limits tokens. */
-export const limitsTokens = ({ plans }: Pick<PlanCatalogue, 'plans'>): boolean =>
+export const limitsTokens = ({ plans }: Pick<PlanCatalog, 'plans'>): boolean =>
   plans.some((plan) => tokensCeilingOf(plan) !== null);
 
 /** The daily limit of every meter. */
@@ -45,7 +45,7 @@ export const ceilingsOf = (plan: Plan): Record<Meter, number | null> =>
 export const priceCents = (plan: Plan, period: BillingPeriod): number =>
   period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;
 
-function catalogue(plans: readonly Plan[]): PlanCatalogue {
+function catalogue(plans: readonly Plan[]): PlanCatalog {
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
   if (byId.size < plans.length) throw new Error('two plans have the same ID.');
   const [standard] = plans;
@@ -77,14 +77,14 @@ const builtIn = (
   requests_per_minute: perMinute,
 });
 
-export const defaultPlans: PlanCatalogue = catalogue([
+export const defaultPlans: PlanCatalog = catalogue([
   builtIn('free', 'Free', 0, 50, 5, 50, 1000, 20),
   builtIn('plus', 'Plus', 1000, 1000, 50, 500, 50_000, 60),
   builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 500_000, 300),
 ]);
 
 /** Loads a file in the shape of `GET /plans`; a yearly price is optional. Throws an Error that describes the fault. */
-export function loadPlans(file: string): PlanCatalogue {
+export function loadPlans(file: string): PlanCatalog {
   const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
   const fault = checkerOf(PlansFile)(content);
   if (fault !== null) throw new Error(`${fault}.`);

@@ -22,23 +22,23 @@ function weightOf(value: unknown): number {
 }
 
 export class AnswerSize {
-  readonly #mostCharacters: number;
+  readonly #maxCharacters: number;
   readonly #errors: { tooLong: () => Error; tooLarge: () => Error };
   #characters = 0;
   #others = 0;
 
   /** @param errors - create the error for text over its limit, and for everything else over its limit */
-  constructor(mostCharacters: number, errors: { tooLong: () => Error; tooLarge: () => Error }) {
-    this.#mostCharacters = mostCharacters;
+  constructor(maxCharacters: number, errors: { tooLong: () => Error; tooLarge: () => Error }) {
+    this.#maxCharacters = maxCharacters;
     this.#errors = errors;
   }
 
   add(message: Readonly<Record<string, unknown>>, logprobs: unknown): void {
     this.#characters += charactersOf(message);
-    if (this.#characters > this.#mostCharacters) throw this.#errors.tooLong();
+    if (this.#characters > this.#maxCharacters) throw this.#errors.tooLong();
     this.#others += weightOf(logprobs);
     if (Array.isArray(message.tool_calls)) this.#others += VALUE_CHARACTERS * message.tool_calls.length;
     for (const name in message) if (!counted.has(name)) this.#others += weightOf(message[name]);
-    if (this.#others > this.#mostCharacters * OTHERS_PER_CHARACTER) throw this.#errors.tooLarge();
+    if (this.#others > this.#maxCharacters * OTHERS_PER_CHARACTER) throw this.#errors.tooLarge();
   }
 }

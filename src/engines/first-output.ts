@@ -2,7 +2,7 @@
 import type { CompletionChunk } from './types.ts';
 
 /** Limits how many chunks are held back, even if all are empty. No reply has more choices. */
-const MOST_HELD = 16;
+const MAX_HELD = 16;
 
 const isSomething = (value: unknown) =>
   value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
@@ -26,7 +26,7 @@ export const hasReasoning = ({ choices }: CompletionChunk): boolean =>
 /** Returns all chunks up to and including the first with output. */
 export async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promise<CompletionChunk[]> {
   const held: CompletionChunk[] = [];
-  while (held.length < MOST_HELD) {
+  while (held.length < MAX_HELD) {
     const { done, value } = await chunks.next();
     if (done) break;
     held.push(value);

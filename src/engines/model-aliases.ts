@@ -8,7 +8,7 @@ export type ModelAliases = {
 };
 
 const MAX_NAME_LENGTH = 200;
-const MOST_ALIASES = 1000;
+const MAX_ALIASES = 1000;
 
 const isName = (name: string) => name !== '' && name.length <= MAX_NAME_LENGTH && !/[\p{Cc}=*]/u.test(name);
 const beginningOf = (name: string) => (name.endsWith('*') ? name.slice(0, -1) : undefined);
@@ -16,7 +16,7 @@ const beginningOf = (name: string) => (name.endsWith('*') ? name.slice(0, -1) : 
 /** Parses `name=model, beginning*=model`. An error's message follows the variable's name. */
 export function parseModelAliases(value: string | undefined): ModelAliases {
   const entries = value === undefined ? [] : value.split(',').map((entry) => entry.trim());
-  if (entries.length > MOST_ALIASES) throw new Error(`must list at most ${MOST_ALIASES} aliases.`);
+  if (entries.length > MAX_ALIASES) throw new Error(`must list at most ${MAX_ALIASES} aliases.`);
   const aliases = new Map<string, string>();
   for (const entry of entries) {
     const [name = '', model = '', ...more] = entry.split('=').map((part) => part.trim());

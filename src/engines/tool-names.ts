@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 
 /** Longest function name that upstreams accept. */
-const LONGEST_NAME = 64;
-const LONGEST_ID = 200;
+const MAX_NAME_LENGTH = 64;
+const MAX_ID_LENGTH = 200;
 const DIGEST_LENGTH = 8;
 
 /** Returns the text if upstreams accept it. Otherwise, returns a shortened form that ends in a hash of the text. */
@@ -15,7 +15,7 @@ function accepted(text: string, longest: number): string {
 
 /** The function name of a tool in a namespace: `namespace__name`, or a hashed form if upstreams reject that. */
 export const flatName = (name: string, namespace: string | undefined): string =>
-  namespace === undefined ? name : accepted(`${namespace.replace(/_+$/, '')}__${name}`, LONGEST_NAME);
+  namespace === undefined ? name : accepted(`${namespace.replace(/_+$/, '')}__${name}`, MAX_NAME_LENGTH);
 
 /** A tool call ID in the form that Anthropic accepts. Some models write other forms, such as `functions.f:0`. */
-export const plainCallId = (id: string): string => accepted(id, LONGEST_ID);
+export const plainCallId = (id: string): string => accepted(id, MAX_ID_LENGTH);

@@ -4,7 +4,7 @@
  */
 import type { Db } from '../database/client.ts';
 import { newId } from '../domain/ids.ts';
-import { ceilingOf, limitsTokens, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
+import { ceilingOf, limitsTokens, type PlanCatalog, tokensCeilingOf } from '../domain/plans.ts';
 import { ApiError, accountGone } from '../errors.ts';
 import { type ChargeRow, type Decision, findIdempotentRequest } from '../store/ledger.ts';
 import type { UsageReading } from '../store/usage.ts';
@@ -23,7 +23,7 @@ import type { LedgerWriter } from './writer.ts';
 
 export type AdmissionsOptions = {
   db: Db;
-  plans: PlanCatalogue;
+  plans: PlanCatalog;
   metrics: Metrics;
   writer: LedgerWriter;
   inFlight: UnitsInFlight;
@@ -35,7 +35,7 @@ type BegunCharge = Charge & { id: string; startedAt: number };
 
 export class Admissions {
   readonly #db: Db;
-  readonly #plans: PlanCatalogue;
+  readonly #plans: PlanCatalog;
   readonly #limitsTokens: boolean;
   readonly #metrics: Metrics;
   readonly #writer: LedgerWriter;

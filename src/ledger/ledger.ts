@@ -5,7 +5,7 @@
 
 import { GroupCommit } from '../concurrency/group-commit.ts';
 import type { Database } from '../database/client.ts';
-import type { PlanCatalogue } from '../domain/plans.ts';
+import type { PlanCatalog } from '../domain/plans.ts';
 import { ApiError, accountGone } from '../errors.ts';
 import { processId } from '../store/leases.ts';
 import type { Settled } from '../store/ledger.ts';
@@ -54,7 +54,7 @@ export class Ledger {
   /** @param process - the ID of this process, which holds a lease under it */
   constructor(
     database: Database,
-    plans: PlanCatalogue,
+    plans: PlanCatalog,
     log: OutageLog,
     metrics = new Metrics(),
     process = processId(),
@@ -119,7 +119,7 @@ export class Ledger {
    * @throws ApiError `quotaExceeded` if other requests have used the units since the reading that admitted this one;
    *   `serviceUnavailable` if the charge was refunded; `apiKeyRevoked` or `sessionRequired` if the account is gone
    */
-  async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
+  async finalize(admission: Admission, outcome?: Outcome): Promise<void> {
     if (admission.attempt !== undefined) {
       if (outcome !== undefined) await this.complete(admission, outcome);
       return;

@@ -7,10 +7,10 @@ import type { Prices } from '../upstreams/settings.ts';
 import type { Admission, Outcome } from './types.ts';
 
 /** Upstreams may report any number. The columns hold four bytes, and the sum of two counts must fit too. */
-const MOST_TOKENS = 1_000_000_000;
+const MAX_TOKEN_COUNT = 1_000_000_000;
 
 export const storedTokens = (count: number | undefined): number | null =>
-  count === undefined ? null : Math.min(count, MOST_TOKENS);
+  count === undefined ? null : Math.min(count, MAX_TOKEN_COUNT);
 
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
 
@@ -72,8 +72,8 @@ function detailsOf(
   return {
     ...observed,
     ...(cost && { cost_micros: cost }),
-    ...(cachedTokens !== undefined && { cached_tokens: Math.min(cachedTokens, MOST_TOKENS) }),
-    ...(reasoningTokens !== undefined && { reasoning_tokens: Math.min(reasoningTokens, MOST_TOKENS) }),
+    ...(cachedTokens !== undefined && { cached_tokens: Math.min(cachedTokens, MAX_TOKEN_COUNT) }),
+    ...(reasoningTokens !== undefined && { reasoning_tokens: Math.min(reasoningTokens, MAX_TOKEN_COUNT) }),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
-import { ceilingsOf, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
+import { ceilingsOf, type PlanCatalog, tokensCeilingOf } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
 import {
   type AdmissionRules,
@@ -45,7 +45,7 @@ const unavailable = (cause: unknown) => new ApiError('serviceUnavailable', { cau
 
 type Parts = {
   database: Database;
-  plans: PlanCatalogue;
+  plans: PlanCatalog;
   log: OutageLog;
   metrics: Metrics;
   process: string;

@@ -16,7 +16,7 @@ export interface Windows {
 type Window = { count: number; endsAt: number };
 
 /** The most windows per rate limit, so that a flood of addresses evicts addresses but never accounts. */
-const MOST_WINDOWS = 100_000;
+const MAX_WINDOWS = 100_000;
 const FORGOTTEN_AT_ONCE = 10_000;
 const SWEEP_MS = 1000;
 
@@ -26,9 +26,9 @@ class LimitWindows extends Map<string, Window> {
 
   /** Evicts entries, but not on every call. Iteration is slow to start after a map's first entries were deleted. */
   makeRoom(now: number): void {
-    if (now < this.#sweepAt && this.size < MOST_WINDOWS) return;
+    if (now < this.#sweepAt && this.size < MAX_WINDOWS) return;
     this.#sweepAt = now + SWEEP_MS;
-    const keep = this.size < MOST_WINDOWS ? MOST_WINDOWS : MOST_WINDOWS - FORGOTTEN_AT_ONCE;
+    const keep = this.size < MAX_WINDOWS ? MAX_WINDOWS : MAX_WINDOWS - FORGOTTEN_AT_ONCE;
     for (const [key, { endsAt }] of this) {
       if (endsAt > now && this.size <= keep) return;
       this.delete(key);

@@ -16,7 +16,7 @@ export type ErrorExample = { error: ApiError; about: string };
 /** If an operation returns an error for several reasons, the usual one is first. */
 export type ErrorExamples = (code: ErrorCode) => readonly [ErrorExample, ...ErrorExample[]];
 
-export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Fixed example values, so that the file and the served document are identical. */
 const readAt = new Date('2026-11-20T13:45:12.345Z');
@@ -38,7 +38,7 @@ const unknownField = (context: string) =>
   invalid(context, 'additionalProperties', { additionalProperty: 'color' });
 
 /** Turns `current_password` into `CurrentPassword`. */
-const inName = (field: string) => field.split('_').map(capitalised).join('');
+const inName = (field: string) => field.split('_').map(capitalized).join('');
 
 const without = (context: string, field: string): ErrorExample => ({
   error: invalid(context, 'required', { missingProperty: field }),
@@ -72,12 +72,12 @@ function invalidRequest(
 
 const forScope = (scope: Scope): ErrorExample => ({
   error: insufficientScope([scopes.find((one) => one !== scope) ?? scope], scope),
-  about: `For${capitalised(scope)}`,
+  about: `For${capitalized(scope)}`,
 });
 
 const forMeter = (meter: Meter): ErrorExample => ({
   error: quotaExceeded({ meter, ceiling: 50, used: 50, readAt }),
-  about: `For${capitalised(meter)}`,
+  about: `For${capitalized(meter)}`,
 });
 
 /** Meters whose requests also use tokens, which a plan can limit. */

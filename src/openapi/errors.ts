@@ -6,7 +6,7 @@ import { messagesSetName } from '../../schemas/messages-errors.ts';
 import { anthropicEnvelope, errorEnvelope } from '../errors.ts';
 import {
   aboutOf,
-  capitalised,
+  capitalized,
   type ErrorExample,
   type ErrorExamples,
   exampleOrigin,
@@ -82,7 +82,7 @@ function exampleOf(
 ): string {
   const base = `${code}${about}`;
   const [name, envelope] =
-    surface === 'anthropic' ? [`messages${capitalised(base)}`, anthropicEnvelope] : [base, errorEnvelope];
+    surface === 'anthropic' ? [`messages${capitalized(base)}`, anthropicEnvelope] : [base, errorEnvelope];
   const example = {
     summary: about === '' ? code : `${code}: ${inWords(about)}`,
     value: envelope(error, requestId, exampleOrigin),
@@ -117,7 +117,7 @@ export function errorResponses(
   return Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => {
       const set = errorSetName(ofStatus);
-      const [prefix, base] = [capitalised(access), set.replace(/Error$/, '')];
+      const [prefix, base] = [capitalized(access), set.replace(/Error$/, '')];
       const isOfMessages = config.surface === 'anthropic';
       const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${aboutOf(ofStatus, examples)}${endOf(config)}`;
       const sorted = [...ofStatus].sort();

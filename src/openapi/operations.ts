@@ -2,7 +2,7 @@
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
-import { capitalised, errorExamples, type QueryParameter } from './error-examples.ts';
+import { capitalized, errorExamples, type QueryParameter } from './error-examples.ts';
 import { errorResponses, errorsOf, type Shared } from './errors.ts';
 import { headers, successHeaders } from './headers.ts';
 import { documented } from './schemas.ts';
@@ -43,7 +43,7 @@ function parameterName(path: string, { in: place, name, schema }: Parameter): st
     const plural = path.split('/{')[0]?.split('/').at(-1) ?? '';
     const resource = singular[plural];
     if (resource === undefined) throw new Error(`Add the singular of "${plural}" in ${path}.`);
-    return `${resource}${capitalised(name)}`;
+    return `${resource}${capitalized(name)}`;
   }
   if (place === 'header') {
     if (name !== 'idempotency-key') throw new Error(`Name the header ${name} of ${path}.`);
@@ -72,7 +72,7 @@ function shareParameters(path: string, operation: Operation, all: All): void {
 function referencesTo(examples: Record<string, Example>, prefix: string, all: All): object {
   return Object.fromEntries(
     Object.entries(examples).map(([name, example]) => {
-      const component = `${prefix}${capitalised(name)}`;
+      const component = `${prefix}${capitalized(name)}`;
       all.examples[component] = example;
       return [name, { $ref: `#/components/examples/${component}` }];
     }),

@@ -16,7 +16,7 @@ import { methodNotAllowed } from './methods.ts';
 
 const MAX_AGE_SECONDS = 600;
 /** OpenAI's clients send a dozen custom headers. */
-const MOST_HEADERS = 50;
+const MAX_HEADERS = 50;
 
 /** Response headers that a page may read. A wildcard would expose none of them to requests with a key. */
 export const exposedHeaders = [
@@ -43,7 +43,7 @@ const requestedHeaders = ({ headers }: FastifyRequest): string[] =>
     .split(',')
     .map((name) => name.trim())
     .filter((name) => token.test(name))
-    .slice(0, MOST_HEADERS);
+    .slice(0, MAX_HEADERS);
 
 /**
  * Lets the calling page read the response, or throws ApiError `originNotAllowed`. Call it as soon as the key is found.

@@ -14,8 +14,8 @@ import { UntakenConnections } from '../workers/untaken-connections.ts';
 import { GRACE_SECONDS } from './ending.ts';
 
 /** The pause before replacing a worker that died early. It doubles each time. */
-const SHORTEST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 30_000;
+const MIN_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 30_000;
 /** A worker that has run this long is replaced at once. */
 const HEALTHY_MS = 60_000;
 /** Added to a worker's own deadline. */
@@ -188,7 +188,7 @@ export class Primary {
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     const livedLong = performance.now() - startedAt > HEALTHY_MS;
     const pauseMs = livedLong ? 0 : (this.#pauses.get(number) ?? 0);
-    this.#pauses.set(number, Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, 2 * pauseMs)));
+    this.#pauses.set(number, Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, 2 * pauseMs)));
     this.#log.error({ worker: number, code, signal }, `Worker ${number} ${how}. Restarting it.`);
     this.#restarts.set(
       number,

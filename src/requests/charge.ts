@@ -116,7 +116,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     else observe(run);
     const ending = work.isAbandoned ? { failure: clientLeft } : {};
     isSettling = true;
-    await request.server.ledger.finalise(admission, outcome && { ...recorded(run, outcome), ...ending });
+    await request.server.ledger.finalize(admission, outcome && { ...recorded(run, outcome), ...ending });
     isFinal = true;
     if ('stream' in answer) return await streamFinal(run, answer);
     return work.isClientGone ? reply.hijack() : answer.send();
@@ -132,7 +132,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
       return reply.hijack();
     }
     const outcome = 'stream' in answer ? answer.outcome(false) : estimated(run);
-    await request.server.ledger.finalise(admission, { ...recorded(run, outcome), failure: clientLeft });
+    await request.server.ledger.finalize(admission, { ...recorded(run, outcome), failure: clientLeft });
     return reply.hijack();
   } finally {
     if ('stream' in answer) await answer.close();
@@ -252,7 +252,7 @@ async function keep(run: Run, problem: ApiError): Promise<void> {
   const { code, statusCode } = problem;
   const envelope = envelopeFor(request, problem);
   const answer = { status: statusCode, body: withoutApiKeys(JSON.stringify(envelope)) };
-  await ledger.finalise(admission, {
+  await ledger.finalize(admission, {
     ...recorded(run, estimated(run)),
     failure: { code, statusCode },
     ...(admission.retry && { answer }),

@@ -40,7 +40,7 @@ declare module 'fastify' {
 }
 
 /** The smallest part of the window to leave for output. If the prompt fills the window, the upstream says so. */
-const LEAST_OF_WINDOW = 1 / 16;
+const MIN_SHARE_OF_WINDOW = 1 / 16;
 
 /** The longest reply, in tokens. Strict servers reject a limit that does not fit into the window beside the prompt. */
 function longestAnswer(
@@ -53,7 +53,7 @@ function longestAnswer(
   prompt: PromptSize,
 ): number {
   if (asked !== undefined) return Math.min(asked, most, contextTokens);
-  const left = Math.max(contextTokens - likelyTokens(prompt), Math.ceil(contextTokens * LEAST_OF_WINDOW));
+  const left = Math.max(contextTokens - likelyTokens(prompt), Math.ceil(contextTokens * MIN_SHARE_OF_WINDOW));
   return Math.min(defaultMost, most, left);
 }
 

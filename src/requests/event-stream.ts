@@ -13,14 +13,14 @@ const COMMENT = ': keep-alive\n\n';
 
 export class EventStreams {
   readonly #keepAliveBeats: number;
-  readonly #mostBeats: number;
+  readonly #maxBeats: number;
   readonly #beatMs: number;
   readonly #open = new Set<EventStream>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param mostMs - the longest duration of a stream, even if its client reads slowly */
-  constructor(mostMs: number, keepAliveMs = KEEP_ALIVE_MS, beatMs = BEAT_MS) {
-    this.#mostBeats = Math.ceil(mostMs / beatMs);
+  /** @param maxMs - the longest duration of a stream, even if its client reads slowly */
+  constructor(maxMs: number, keepAliveMs = KEEP_ALIVE_MS, beatMs = BEAT_MS) {
+    this.#maxBeats = Math.ceil(maxMs / beatMs);
     this.#beatMs = beatMs;
     this.#keepAliveBeats = Math.ceil(keepAliveMs / beatMs);
   }
@@ -39,7 +39,7 @@ export class EventStreams {
   }
 
   #beat(): void {
-    for (const stream of this.#open) stream.beat(this.#keepAliveBeats, this.#mostBeats);
+    for (const stream of this.#open) stream.beat(this.#keepAliveBeats, this.#maxBeats);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -77,10 +77,10 @@ export class EventStream {
     if (!this.#raw.destroyed) this.#raw.end(text);
   }
 
-  /** Writes a comment after `keepAliveBeats` silent beats, and disconnects after `mostBeats`. */
-  beat(keepAliveBeats: number, mostBeats: number): void {
+  /** Writes a comment after `keepAliveBeats` silent beats, and disconnects after `maxBeats`. */
+  beat(keepAliveBeats: number, maxBeats: number): void {
     this.#beats += 1;
-    if (this.#beats > mostBeats) return void this.#raw.destroy();
+    if (this.#beats > maxBeats) return void this.#raw.destroy();
     this.#silentBeats += 1;
     if (this.#silentBeats < keepAliveBeats) return;
     this.#silentBeats = 0;

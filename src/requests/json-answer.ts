@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../ledger/types.ts';
 import { runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
-import { serialised } from './replay.ts';
+import { serialized } from './replay.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -23,7 +23,7 @@ export function answerJson<T>(
     async prepare(admission, signal) {
       const done = await work(admission, signal);
       value = done.value;
-      body = admission.retry && serialised(reply, value);
+      body = admission.retry && serialized(reply, value);
       return { ...done.outcome, ...(body !== undefined && { answer: { status: 200, body } }) };
     },
     send: () => (body === undefined ? value : reply.type(JSON_TYPE).send(body)),

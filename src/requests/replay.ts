@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Replay } from '../ledger/types.ts';
 
 /** Serializes a value with the route's schema for status 200. */
-export function serialised(reply: FastifyReply, value: unknown): string {
-  const serialise =
+export function serialized(reply: FastifyReply, value: unknown): string {
+  const serialize =
     reply.getSerializationFunction('200', 'application/json') ?? reply.getSerializationFunction('200');
-  return serialise === undefined ? JSON.stringify(value) : serialise(value as Record<string, unknown>);
+  return serialize === undefined ? JSON.stringify(value) : serialize(value as Record<string, unknown>);
 }
 
 /** Sends the stored response of an earlier request, as JSON or as a stream. Contract section 10. */

@@ -11,9 +11,9 @@ const PER_VALUE = 24;
 /** The most tokens around a name or text in JSON: its quotes and the separator. */
 const PER_STRING = 4;
 /** The most bytes of a character that JSON escapes. */
-const LONGEST_ESCAPE = 6;
+const MAX_ESCAPE_LENGTH = 6;
 /** How many characters to escape for an exact size. Escaping more would block the event loop. */
-const MOST_ESCAPED = 1024 * 1024;
+const MAX_ESCAPED = 1024 * 1024;
 
 /** The most tokens of an image, by default. Neither its address nor its file size shows the number. */
 export const PER_IMAGE = 5000;
@@ -22,7 +22,7 @@ const USUAL_IMAGE = 1000;
 const USUAL_BYTES = 3;
 
 /** The limit of a stored count. The ledger's columns hold four bytes. */
-const MOST_TOKENS = 1_000_000_000;
+const MAX_TOKEN_COUNT = 1_000_000_000;
 
 type Json = Readonly<Record<string, unknown>>;
 type TokensOf = (text: string) => number;
@@ -50,10 +50,10 @@ const inText: TokensOf = (text) => Buffer.byteLength(text);
 
 /** Counts the bytes of text that reaches the model as JSON, where escaped characters are longer. */
 function inJson(): TokensOf {
-  let left = MOST_ESCAPED;
+  let left = MAX_ESCAPED;
   return (text) => {
     left -= text.length;
-    if (left < 0) return PER_STRING + LONGEST_ESCAPE * text.length;
+    if (left < 0) return PER_STRING + MAX_ESCAPE_LENGTH * text.length;
     return PER_STRING + Buffer.byteLength(JSON.stringify(text)) - 2;
   };
 }
@@ -151,7 +151,7 @@ export function promptSize(prompt: object): PromptSize {
 
 /** @param perImage - the most tokens of an image */
 export const promptBound = ({ images, tokens }: PromptSize, perImage = PER_IMAGE): number =>
-  Math.min(tokens + images * perImage, MOST_TOKENS);
+  Math.min(tokens + images * perImage, MAX_TOKEN_COUNT);
 
 /** A high estimate of the tokens of a prompt. */
 export const likelyTokens = ({ images, tokens }: PromptSize): number =>
@@ -165,4 +165,4 @@ export const embeddedBound = (inputs: readonly (string | readonly number[])[]): 
   );
 
 export const tokensBound = (prompt: number, answers: number, maxOutput: number): number =>
-  Math.min(prompt + answers * maxOutput, MOST_TOKENS);
+  Math.min(prompt + answers * maxOutput, MAX_TOKEN_COUNT);

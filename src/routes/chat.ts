@@ -10,7 +10,7 @@ import {
   assertTakesImages,
   checkImages,
   IMAGE_CHARACTERS,
-  MOST_EARLIER_IMAGES,
+  MAX_EARLIER_IMAGES,
   takesImages,
 } from '../conversations/images.ts';
 import { chatScript, chatTurn, replyTo, storedTurn, withSettings } from '../conversations/turn.ts';
@@ -115,7 +115,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         before,
         ...historyBudget(app.config.chatHistoryCharacters, contextTokens, sentBytes, body.max_output_tokens),
         imageCharacters: IMAGE_CHARACTERS,
-        ...(takesImages(resolved) && { imageBytes: MOST_EARLIER_IMAGES }),
+        ...(takesImages(resolved) && { imageBytes: MAX_EARLIER_IMAGES }),
       };
       const history = conversation === undefined ? noHistory : await historyOf(conversation, budget);
       const { accountId, keyId } = caller;

@@ -23,12 +23,12 @@ const YEAR_SECONDS = 31_536_000;
 /** Each cached page of results uses up to 10 KB. */
 const KEPT_SEARCHES = 500;
 /** All entries fit on fewer pages. */
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
 const SearchQuery = Type.Object({
   q: Type.String({ maxLength: MAX_QUERY_LENGTH, default: '' }),
-  page: Type.Integer({ minimum: 1, maximum: MOST_PAGES, default: 1 }),
+  page: Type.Integer({ minimum: 1, maximum: MAX_PAGES, default: 1 }),
 });
 const ErrorParams = Type.Object({ code: Type.String({ maxLength: 100 }) });
 

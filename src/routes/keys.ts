@@ -15,7 +15,7 @@ import {
 } from '../../schemas/keys.ts';
 import { generateApiKey, keyPrefix } from '../domain/api-key.ts';
 import { newId } from '../domain/ids.ts';
-import { normaliseOrigins, OriginError } from '../domain/origins.ts';
+import { normalizeOrigins, OriginError } from '../domain/origins.ts';
 import { ApiError } from '../errors.ts';
 import { sourceOf } from '../limits/address.ts';
 import {
@@ -49,7 +49,7 @@ const toListedKey = (row: ApiKeyRow) => ({
 
 function originsFrom(entries: readonly string[]): string[] {
   try {
-    return normaliseOrigins(entries);
+    return normalizeOrigins(entries);
   } catch (error) {
     if (!(error instanceof OriginError)) throw error;
     const { message, reason } = error;

@@ -2,13 +2,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
-import { includes, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
+import { includes, type PlanCatalog, tokensCeilingOf } from '../domain/plans.ts';
 import { accountGone } from '../errors.ts';
 import { nextReset } from '../ledger/quota.ts';
 import type { UsageReading } from '../store/usage.ts';
 
 /** Today's usage as its owner sees it. */
-export function toUsage(reading: UsageReading, plans: PlanCatalogue) {
+export function toUsage(reading: UsageReading, plans: PlanCatalog) {
   const plan = plans.of(reading);
   const { embeddings, ...used } = reading.used;
   return {

@@ -2,7 +2,7 @@ import { retryAfterOf } from './errors.ts';
 
 const IDEMPOTENCY_KEY = 'idempotency-key';
 /** No retry if the wait would be longer: an exhausted quota resets only at midnight. */
-const LONGEST_WAIT_SECONDS = 60;
+const MAX_WAIT_SECONDS = 60;
 const FIRST_WAIT_SECONDS = 0.5;
 const IN_PROGRESS = 409;
 const TOO_MANY_REQUESTS = 429;
@@ -37,7 +37,7 @@ const isSafe = ({ headers, method }: Request): boolean =>
 
 function isWorthRepeating(request: Request, { headers, status }: Response): boolean {
   const seconds = retryAfterOf(headers);
-  if (headers.get('x-should-retry') === 'false' || (seconds ?? 0) > LONGEST_WAIT_SECONDS) return false;
+  if (headers.get('x-should-retry') === 'false' || (seconds ?? 0) > MAX_WAIT_SECONDS) return false;
   if (status === TOO_MANY_REQUESTS) return seconds !== null;
   if (status === IN_PROGRESS) return request.headers.has(IDEMPOTENCY_KEY);
   return status >= 500 && isSafe(request);

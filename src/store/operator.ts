@@ -60,7 +60,7 @@ export type FoundKey = {
 
 const KEYS_AT_MOST = 100;
 /** The most rows that `costsOfAccount` returns. */
-export const MOST_COSTS = 1000;
+export const MAX_COSTS = 1000;
 
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -98,5 +98,5 @@ export const costsOfAccount = (
     sql`
       select day::text, upstream, micros::float8 as micros from upstream_costs
       where account_id = ${id}::uuid and day > ledger_day(ledger_now()) - ${days}::int
-      order by day desc, upstream limit ${MOST_COSTS}::int`,
+      order by day desc, upstream limit ${MAX_COSTS}::int`,
   );

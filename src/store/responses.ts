@@ -46,13 +46,13 @@ export type ResponseChain = {
   isWhole: boolean;
 };
 
-/** A response and its predecessors: at most the newest `most`, within `mostBytes` of JSON. */
+/** A response and its predecessors: at most the newest `most`, within `maxBytes` of JSON. */
 export async function readChain(
   db: Db,
   { accountId, keyId }: Owner,
   id: string,
   most: number,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<ResponseChain> {
   const isVisible = sql`r.account_id = ${accountId}::uuid and (${keyId}::uuid is null or r.key_id = ${keyId}::uuid)
     and r.created_at > now() - make_interval(days => ${KEPT_DAYS}::int)`;
@@ -64,7 +64,7 @@ export async function readChain(
       union all
       select r.id, r.previous_id, r.input, r.body, c.depth + 1, c.bytes + octet_length(r.input) + octet_length(r.body)
       from chain c join stored_responses r on ${isVisible} and r.id = c.previous_id
-      where c.depth < ${most}::int and c.bytes + octet_length(r.input) + octet_length(r.body) <= ${mostBytes}::bigint
+      where c.depth < ${most}::int and c.bytes + octet_length(r.input) + octet_length(r.body) <= ${maxBytes}::bigint
     )
     select id, previous_id, input, body from chain order by depth desc`,
   );

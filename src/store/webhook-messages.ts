@@ -5,7 +5,7 @@ import { type Db, rowsOf } from '../database/client.ts';
 import { webhookMessages, webhooks } from '../database/tables.ts';
 import { newId } from '../domain/ids.ts';
 import { limitsOfPlans, type Notice, type ReachedThreshold, thresholds } from '../domain/notices.ts';
-import type { PlanCatalogue } from '../domain/plans.ts';
+import type { PlanCatalog } from '../domain/plans.ts';
 
 export type MessageRow = typeof webhookMessages.$inferSelect;
 
@@ -69,7 +69,7 @@ export function listMessages(
 }
 
 /** Thresholds that accounts with a webhook reached today and were not notified about, in order. */
-export function thresholdsToTell(db: Db, plans: PlanCatalogue): Promise<ReachedThreshold[]> {
+export function thresholdsToTell(db: Db, plans: PlanCatalog): Promise<ReachedThreshold[]> {
   const limits = JSON.stringify(limitsOfPlans(plans));
   return rowsOf<ReachedThreshold>(
     db,

@@ -54,11 +54,11 @@ function formatOf({ output_config: config, output_format: older }: Conversation)
 }
 
 /** OpenAI rejects longer user names. Claude Code's are longer. */
-const LONGEST_USER = 64;
+const MAX_USER_LENGTH = 64;
 
 function userOf({ metadata }: MessagesBody): string | undefined {
   const id = metadata?.user_id || undefined;
-  if (id === undefined || id.length <= LONGEST_USER) return id;
+  if (id === undefined || id.length <= MAX_USER_LENGTH) return id;
   return createHash('sha256').update(id).digest('hex');
 }
 

@@ -9,7 +9,7 @@ import { saidWithoutEffort } from './passed-on.ts';
 const FIELD = 'reasoning_effort';
 /** How long the engine remembers that a model rejects the effort. */
 const REMEMBERED_MS = 10 * 60_000;
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 type Request = { input: CompletionInput; call: ChatCall | undefined };
 
@@ -44,7 +44,7 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
     refusing.delete(key);
     refusing.set(key, now() + REMEMBERED_MS);
     const [oldest] = refusing.keys();
-    if (refusing.size > MOST_REMEMBERED && oldest !== undefined) refusing.delete(oldest);
+    if (refusing.size > MAX_REMEMBERED && oldest !== undefined) refusing.delete(oldest);
   };
 
   function chunks(asked: Request, signal: AbortSignal): AsyncIterator<CompletionChunk, void> {

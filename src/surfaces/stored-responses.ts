@@ -8,13 +8,13 @@ import { findResponse, type ResponseRow, readChain } from '../store/responses.ts
 import { itemPlaceOf, requestIdOf } from './response-answer.ts';
 import { inputItems, inputRequired, type ResponseBody } from './response-request.ts';
 
-const MOST_RESPONSES = 1000;
+const MAX_RESPONSES = 1000;
 /** Writing more at once would block the event loop. */
-const MOST_STORED = 4 * 1024 * 1024;
+const MAX_STORED = 4 * 1024 * 1024;
 /** The most JSON of all responses that one request continues. */
-const MOST_EARLIER = 2 * MOST_STORED;
+const MAX_EARLIER = 2 * MAX_STORED;
 /** The most responses that one request refers to by item IDs. */
-const MOST_REFERENCES = 100;
+const MAX_REFERENCES = 100;
 
 const outputOf = ({ body }: ResponseRow): unknown[] => (JSON.parse(body) as { output: unknown[] }).output;
 const itemsOf = (row: ResponseRow): unknown[] => [...(JSON.parse(row.input) as unknown[]), ...outputOf(row)];
@@ -32,7 +32,7 @@ async function earlierItems(db: Db, owner: Owner, previous: string): Promise<Ear
   const param = 'previous_response_id';
   const id = requestIdOf(previous);
   if (id === undefined) throw noSuchResponse(param);
-  const { isWhole, rows } = await readChain(db, owner, id, MOST_RESPONSES, MOST_EARLIER);
+  const { isWhole, rows } = await readChain(db, owner, id, MAX_RESPONSES, MAX_EARLIER);
   if (rows.length === 0) throw noSuchResponse(param);
   if (!isWhole)
     throw new ApiError('invalidRequest', {
@@ -63,7 +63,7 @@ async function resolvedItems(db: Db, owner: Owner, items: readonly unknown[]): P
       continue;
     }
     const place = itemPlaceOf(reference);
-    if (place === undefined || outputs.size >= MOST_REFERENCES) throw noSuchItem(index);
+    if (place === undefined || outputs.size >= MAX_REFERENCES) throw noSuchItem(index);
     let output = outputs.get(place.requestId);
     if (output === undefined) {
       const row = await findResponse(db, owner, place.requestId);
@@ -86,7 +86,7 @@ const noSuchItem = (index: number): ApiError =>
 
 /** Throws ApiError `invalidRequest` if an input is too large to store. */
 export function assertStorable(input: readonly unknown[]): void {
-  if (lengthOf(input) <= MOST_STORED) return;
+  if (lengthOf(input) <= MAX_STORED) return;
   throw new ApiError('invalidRequest', {
     message:
       'The input is too large to store: the limit is 4 MiB. Send a shorter input, or `"store": false`.',

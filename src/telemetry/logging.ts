@@ -15,7 +15,7 @@ type LoggedError = {
 const repeatsValues = (state: string) => /^2[23][0-9A-Z]{3}$/.test(state);
 
 /** Logs only statement and SQLSTATE, because Drizzle's errors repeat every parameter, such as prompts and digests. */
-export function serialiseError(error: unknown): LoggedError {
+export function serializeError(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { cause, message, name, stack } = error;
   const state = sqlState(error);
@@ -34,7 +34,7 @@ export function serialiseError(error: unknown): LoggedError {
     type: name,
     message,
     ...(stack !== undefined && { stack }),
-    ...(cause !== undefined && { cause: serialiseError(cause) }),
+    ...(cause !== undefined && { cause: serializeError(cause) }),
   };
 }
 

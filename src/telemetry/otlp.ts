@@ -31,7 +31,7 @@ import type { Trace } from './tracing.ts';
 const STOP_MS = 3000;
 const REPORT_EVERY_MS = 60_000;
 /** In characters. Names of models and routes are shorter. */
-const LONGEST_ATTRIBUTE = 1000;
+const MAX_ATTRIBUTE_LENGTH = 1000;
 
 const kinds: Record<SpanKind, Kind> = { server: Kind.SERVER, client: Kind.CLIENT };
 
@@ -107,7 +107,7 @@ export function startTracer(settings: TelemetrySettings): Tracer {
     resource: own.merge(detectResources({ detectors: [envDetector] })),
     sampler: samplerOf(settings),
     idGenerator: ids,
-    spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
   const tracer = provider.getTracer('parley', version);

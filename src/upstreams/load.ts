@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { isKnownField } from '../domain/completion-fields.ts';
-import type { PlanCatalogue } from '../domain/plans.ts';
+import type { PlanCatalog } from '../domain/plans.ts';
 import { ConfigError, type Env, text } from '../environment.ts';
 import { faultsOf } from '../validation/validators.ts';
 import {
@@ -58,7 +58,7 @@ function contentOf(file: string): unknown {
   }
 }
 
-function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue, file: string): string[] {
+function mistakesIn(content: unknown, env: Env, plans: PlanCatalog, file: string): string[] {
   const faults = outlineFaults(content);
   if (faults.length > 0)
     return [...mistakesInVariables(['chat'], env), ...faults.map((fault) => `The file: ${fault}.`)];
@@ -122,7 +122,7 @@ const modelOf = (given: FileModel): ModelSettings => ({
 });
 
 /** Loads the file. Throws ConfigError with a sentence for each mistake. */
-function load(file: string, env: Env, plans: PlanCatalogue): RoutingSettings {
+function load(file: string, env: Env, plans: PlanCatalog): RoutingSettings {
   const content = contentOf(file);
   const mistakes = mistakesIn(content, env, plans, file);
   if (mistakes.length > 0) {
@@ -148,7 +148,7 @@ export type Upstreams = Readonly<{
 }>;
 
 /** Returns undefined if no file is configured. Throws ConfigError. */
-export function upstreamsFile(env: Env, plans: PlanCatalogue): Upstreams | undefined {
+export function upstreamsFile(env: Env, plans: PlanCatalog): Upstreams | undefined {
   const name = text(env, VARIABLE);
   if (name === undefined) return undefined;
   const file = resolve(name);

@@ -1,7 +1,7 @@
 /** Finds the mistakes in `UPSTREAMS_FILE`. Describes each in one sentence. */
 import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { parseChatFields } from '../domain/completion-fields.ts';
-import { includes, type PlanCatalogue } from '../domain/plans.ts';
+import { includes, type PlanCatalog } from '../domain/plans.ts';
 import type { Env } from '../environment.ts';
 import { faultsOf } from '../validation/validators.ts';
 import { findPackage } from './packages.ts';
@@ -135,7 +135,7 @@ export function mistakesInModel(
   entry: unknown,
   position: number,
   upstreams: readonly unknown[],
-  catalogue: PlanCatalogue,
+  catalogue: PlanCatalog,
 ): string[] {
   const title = titleOf('Model', entry, position);
   const task = taskOf(entry);
@@ -176,7 +176,7 @@ export function mistakesInNames(upstreams: readonly string[], models: readonly s
 export function mistakesInPlans(
   models: readonly FileModel[],
   tasks: readonly ModelTask[],
-  catalogue: PlanCatalogue,
+  catalogue: PlanCatalog,
 ): string[] {
   return tasks.flatMap((task) => {
     const ofTask = models.filter((model) => taskOf(model) === task);

@@ -27,7 +27,7 @@ export const apis: Readonly<Record<DialectKind, Api>> = {
 
 const Milliseconds = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
 const HOUR_MS = 3_600_000;
-const MOST_TOKENS = 1_000_000_000;
+const MAX_TOKEN_COUNT = 1_000_000_000;
 
 export const FileUpstream = Type.Object(
   {
@@ -76,7 +76,7 @@ const modelFields = <Prices extends TSchema>(prices: Prices) => ({
   plans: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 100 })),
 });
 
-const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS }));
+const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_TOKEN_COUNT }));
 
 /** Prices are money per million tokens. */
 const ChatModel = Type.Object(

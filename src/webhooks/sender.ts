@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../database/client.ts';
 import { thresholdReached } from '../domain/notices.ts';
-import type { PlanCatalogue } from '../domain/plans.ts';
+import type { PlanCatalog } from '../domain/plans.ts';
 import {
   addMessage,
   type Claim,
@@ -56,7 +56,7 @@ function retryAfter(attempts: number): number | null {
 
 type Parts = {
   db: Db;
-  plans: PlanCatalogue;
+  plans: PlanCatalog;
   targets: WebhookTargets;
   log: OutageLog;
   metrics: Metrics;

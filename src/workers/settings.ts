@@ -1,10 +1,10 @@
 /** `WORKERS`, and the connections that all workers share. Contract section 13, docs/decisions/0034-workers.md. */
 import { availableParallelism } from 'node:os';
-import { FEWEST_CONNECTIONS } from '../database/connection-shares.ts';
+import { MIN_CONNECTIONS } from '../database/connection-shares.ts';
 import { ConfigError, type Env, integer, text } from '../environment.ts';
 
-const MOST_WORKERS = 64;
-const MOST_CONNECTIONS = 1000;
+const MAX_WORKERS = 64;
+const MAX_CONNECTIONS = 1000;
 const CONNECTIONS = 20;
 
 export type WorkerSettings = {
@@ -18,29 +18,29 @@ function workersOf(env: Env, hasPostgres: boolean): number {
   const value = text(env, 'WORKERS');
   if (value === undefined || value === '1') return 1;
   const isAuto = value === 'auto';
-  if (!isAuto && !(/^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MOST_WORKERS))
+  if (!isAuto && !(/^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_WORKERS))
     throw new ConfigError(
       'WORKERS',
-      `must be auto or a whole number from 1 to ${MOST_WORKERS}, not "${value}".`,
+      `must be auto or a whole number from 1 to ${MAX_WORKERS}, not "${value}".`,
     );
   if (!hasPostgres)
     throw new ConfigError(
       'WORKERS',
       'must be 1 with the embedded database, which only one process can use. Set DATABASE_URL to a Postgres server, or remove WORKERS.',
     );
-  return isAuto ? Math.min(availableParallelism(), MOST_WORKERS) : Number(value);
+  return isAuto ? Math.min(availableParallelism(), MAX_WORKERS) : Number(value);
 }
 
 /** @throws ConfigError */
 export function workerSettings(env: Env, hasPostgres: boolean): WorkerSettings {
   const workers = workersOf(env, hasPostgres);
-  const fewest = workers * FEWEST_CONNECTIONS;
+  const fewest = workers * MIN_CONNECTIONS;
   const usual = Math.max(CONNECTIONS, fewest);
-  const given = integer(env, 'DATABASE_CONNECTIONS', usual, FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+  const given = integer(env, 'DATABASE_CONNECTIONS', usual, MIN_CONNECTIONS, MAX_CONNECTIONS);
   if (given < fewest)
     throw new ConfigError(
       'DATABASE_CONNECTIONS',
-      `must be at least ${fewest} with ${workers} workers, not ${given}: the workers share it, and each needs ${FEWEST_CONNECTIONS}. Raise it, or lower WORKERS.`,
+      `must be at least ${fewest} with ${workers} workers, not ${given}: the workers share it, and each needs ${MIN_CONNECTIONS}. Raise it, or lower WORKERS.`,
     );
   return { workers, databaseConnections: given };
 }

@@ -9,7 +9,7 @@ t.setTimeout(1_800_000);
 
 const SECTIONS = 40;
 /** Rendering the whole page takes 16,000 calls. */
-const MOST_CALLS_A_LETTER = 6000;
+const MAX_CALLS_PER_LETTER = 6000;
 const LETTERS = 'What did we say about the second point?';
 /** Code that looks like HTML and Markdown definitions. */
 const code = ['```html', '<!doctype html>', '<script>', '', '[a]: 1', '</script>', '```', '', ''].join('\n');
@@ -58,7 +58,7 @@ t.test('work in a long conversation', { skip: noDashboard }, async (t) => {
     await open(100);
     const calls = (await callsForLetters()) / LETTERS.length;
     t.comment(`${Math.round(calls)} calls per letter`);
-    t.ok(calls < MOST_CALLS_A_LETTER, `${calls} calls`);
+    t.ok(calls < MAX_CALLS_PER_LETTER, `${calls} calls`);
   });
 
   await t.test('a reply is parsed about once while it streams', async (t) => {

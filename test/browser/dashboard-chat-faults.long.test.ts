@@ -12,7 +12,7 @@ t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
 
 /** Enough for the script and the styles of a page, and their preloads. */
-const MOST_LOADS = 25;
+const MAX_LOADS = 25;
 
 /** Enough to reveal an endless retry, which takes one or two frames per attempt. */
 const manyFrames = `(async () => {
@@ -322,7 +322,7 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plan' }).click();
   await page.getByRole('heading', { level: 1, name: 'This page could not be displayed' }).waitFor();
   await page.evaluate(manyFrames);
-  t.ok(loads() <= MOST_LOADS, `${loads()} requests for the code of the page`);
+  t.ok(loads() <= MAX_LOADS, `${loads()} requests for the code of the page`);
   const offline = complaints.splice(0);
   t.ok(
     offline.every((one) => /^PageLoadError|net::ERR_INTERNET_DISCONNECTED/.test(one)),
@@ -348,26 +348,26 @@ t.test(
     await text('replies left today').waitFor();
 
     setBetween({ breaks: '/assets/' });
-    expectRefusals(MOST_LOADS);
+    expectRefusals(MAX_LOADS);
     const broken = countLoads(page);
     await open('Plan');
     await heading('This page could not be displayed').waitFor();
     await text('This page could not be loaded.').waitFor();
     await page.evaluate(manyFrames);
-    t.ok(broken() <= MOST_LOADS, `${broken()} requests for a file that fails to load`);
+    t.ok(broken() <= MAX_LOADS, `${broken()} requests for a file that fails to load`);
     await look(t, 'page-not-loaded');
     setBetween({});
     await button('Try again').click();
     await heading('Plan').waitFor();
 
     setBetween({ isUpdated: true });
-    expectRefusals(MOST_LOADS);
+    expectRefusals(MAX_LOADS);
     const gone = countLoads(page);
     await open('Usage');
     await text('Parley was updated after you opened this tab.').waitFor();
     t.equal(await button('Try again').count(), 0, 'no retry is offered, because the file no longer exists');
     await page.evaluate(manyFrames);
-    t.ok(gone() <= MOST_LOADS, `${gone()} requests for a file that no longer exists`);
+    t.ok(gone() <= MAX_LOADS, `${gone()} requests for a file that no longer exists`);
     await look(t, 'page-updated');
     setBetween({});
     await button('Reload').click();

@@ -93,11 +93,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('usage').check();
     await look(t, 'create');
     await page.emulateMedia({ forcedColors: 'active' });
-    const colourOf = (name: string) =>
+    const colorOf = (name: string) =>
       page
         .getByLabel(name)
         .evaluate((box) => box.ownerDocument.defaultView?.getComputedStyle(box).backgroundColor);
-    t.not(await colourOf('usage'), await colourOf('images'), 'the selection is visible in forced colors');
+    t.not(await colorOf('usage'), await colorOf('images'), 'the selection is visible in forced colors');
     await page.emulateMedia({ forcedColors: 'none' });
     await page.getByText('Expiry and allowed origins').click();
     await page.getByLabel('Add an origin').fill('http://localhost:5173');

@@ -8,9 +8,9 @@ import { operatorEnv, signInOperator } from '../support/operator.ts';
 t.setTimeout(1_800_000);
 
 const PHONE = { width: 360, height: 780 };
-const HIGHEST_CARD = 120;
+const MAX_CARD_HEIGHT = 120;
 /** In px, below the top of the request log's heading. */
-const LOWEST_FIRST_REQUEST = 300;
+const MAX_FIRST_REQUEST_TOP = 300;
 
 /**
  * Labels of buttons, tabs, links, badges, and columns that wrap, except suggestions, which are sentences, and links
@@ -84,7 +84,7 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     t.equal(await text('Key “First” was revoked.').count(), 0);
   });
 
-  await t.test(`a row of the request log is at most ${HIGHEST_CARD} px high`, async (t) => {
+  await t.test(`a row of the request log is at most ${MAX_CARD_HEIGHT} px high`, async (t) => {
     const { body } = await client.get('/keys', { cookie });
     const rows = [
       ['POST /api/v1/images/generations', 'images', 4, 'final', 200, null, 'gpt-image-1', null, '{}'],
@@ -114,7 +114,7 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
       t.equal(await cards.count(), rows.length + 1);
       for (const card of await cards.all()) {
         const box = await card.boundingBox();
-        t.ok((box?.height ?? 1000) <= HIGHEST_CARD, `${box?.height} px: ${await card.textContent()}`);
+        t.ok((box?.height ?? 1000) <= MAX_CARD_HEIGHT, `${box?.height} px: ${await card.textContent()}`);
       }
       for (const width of [320, PHONE.width]) {
         await page.setViewportSize({ ...PHONE, width });
@@ -150,7 +150,7 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
           .first()
           .boundingBox();
         t.ok(
-          (card?.y ?? 1000) - top < LOWEST_FIRST_REQUEST,
+          (card?.y ?? 1000) - top < MAX_FIRST_REQUEST_TOP,
           `${language}: ${(card?.y ?? 0) - top} px below the heading`,
         );
         const tops = [filters, ...['CSV', 'JSON'].map((name) => page.getByRole('button', { name }))];

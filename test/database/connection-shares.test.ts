@@ -1,5 +1,5 @@
 import t from 'tap';
-import { FEWEST_CONNECTIONS, shareConnections } from '../../src/database/connection-shares.ts';
+import { MIN_CONNECTIONS, shareConnections } from '../../src/database/connection-shares.ts';
 
 /** One connection listens, and one runs migrations and maintenance. */
 const APART = 2;
@@ -7,7 +7,7 @@ const APART = 2;
 t.test(
   'the shares and the two dedicated connections add up to the total, and every share has enough connections',
   async (t) => {
-    for (let total = FEWEST_CONNECTIONS; total <= 200; total += 1) {
+    for (let total = MIN_CONNECTIONS; total <= 200; total += 1) {
       const { queues, ledger, statements, transactions } = shareConnections(total);
       t.equal(statements + transactions + ledger + APART, total);
       t.ok(statements >= 2 && transactions >= 2, String(total));

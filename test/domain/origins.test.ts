@@ -1,5 +1,5 @@
 import t from 'tap';
-import { normaliseOrigin, normaliseOrigins } from '../../src/domain/origins.ts';
+import { normalizeOrigin, normalizeOrigins } from '../../src/domain/origins.ts';
 
 t.test('an https origin is normalized to the value that a browser sends', async (t) => {
   const cases: Record<string, string> = {
@@ -15,13 +15,13 @@ t.test('an https origin is normalized to the value that a browser sends', async 
     'https://[2001:DB8:0:0::1]': 'https://[2001:db8::1]',
     'https://192.0.2.7': 'https://192.0.2.7',
   };
-  for (const [entry, origin] of Object.entries(cases)) t.equal(normaliseOrigin(entry), origin, entry);
+  for (const [entry, origin] of Object.entries(cases)) t.equal(normalizeOrigin(entry), origin, entry);
 });
 
 t.test('an origin with non-ASCII letters is still accepted after many other origins', async (t) => {
   // Enough for V8 to optimize the check.
-  for (let index = 0; index < 100_000; index++) normaliseOrigin('https://app.example.com');
-  t.equal(normaliseOrigin('https://bücher.example'), 'https://xn--bcher-kva.example');
+  for (let index = 0; index < 100_000; index++) normalizeOrigin('https://app.example.com');
+  t.equal(normalizeOrigin('https://bücher.example'), 'https://xn--bcher-kva.example');
 });
 
 t.test('anything except an https origin is refused with a message that quotes it', async (t) => {
@@ -60,7 +60,7 @@ t.test('anything except an https origin is refused with a message that quotes it
   ];
   for (const entry of wrong) {
     t.throws(
-      () => normaliseOrigin(entry),
+      () => normalizeOrigin(entry),
       { name: 'OriginError', message: JSON.stringify(entry) },
       JSON.stringify(entry),
     );
@@ -77,13 +77,13 @@ t.test('the error for http://localhost says how to set up a development server',
     'LOCALHOST',
   ]) {
     t.throws(
-      () => normaliseOrigin(`http://${host}`),
+      () => normalizeOrigin(`http://${host}`),
       { message: /Vite.*`server\.proxy`.*removes `Origin`/ },
       host,
     );
   }
   for (const host of ['localhost.example', '127.0.0.1.example', 'notlocalhost'])
-    t.throws(() => normaliseOrigin(`http://${host}`), { message: /https origin\. Use https\.$/ }, host);
+    t.throws(() => normalizeOrigin(`http://${host}`), { message: /https origin\. Use https\.$/ }, host);
 });
 
 t.test('the error says what is wrong with the origin', async (t) => {
@@ -98,11 +98,11 @@ t.test('the error says what is wrong with the origin', async (t) => {
     'app.example.com': ['origin_invalid', /An origin is https, a host/],
   };
   for (const [entry, [reason, hint]] of Object.entries(hints))
-    t.throws(() => normaliseOrigin(entry), { reason, message: hint }, entry);
+    t.throws(() => normalizeOrigin(entry), { reason, message: hint }, entry);
 });
 
 t.test('entries that normalize to the same origin are merged', async (t) => {
-  t.same(normaliseOrigins(['https://a.example', 'https://A.example:443', 'https://b.example']), [
+  t.same(normalizeOrigins(['https://a.example', 'https://A.example:443', 'https://b.example']), [
     'https://a.example',
     'https://b.example',
   ]);

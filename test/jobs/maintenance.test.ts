@@ -221,17 +221,17 @@ for (const kind of databaseKinds) {
         meter: 'chat' as const,
         units: 1,
       };
-      await ledger.finalise(await ledger.admit(charge), outcome);
+      await ledger.finalize(await ledger.admit(charge), outcome);
       const inLedger = await admitInLedger(ledger, charge);
-      const [finalised, refunded] = [await ledger.admit(charge), await ledger.admit(charge)];
+      const [finalized, refunded] = [await ledger.admit(charge), await ledger.admit(charge)];
       await deleted(db, account, '2 minutes');
       await purgeDeletedAccounts(db);
-      await t.rejects(ledger.finalise(inLedger, outcome), { code: 'serviceUnavailable' });
-      await t.rejects(ledger.finalise(finalised, outcome), { code: 'sessionRequired' });
+      await t.rejects(ledger.finalize(inLedger, outcome), { code: 'serviceUnavailable' });
+      await t.rejects(ledger.finalize(finalized, outcome), { code: 'sessionRequired' });
       await ledger.refund(refunded, { code: 'upstreamError', statusCode: 502 });
       t.ok(Object.values(await rowsByTable(db, account)).every((rows) => rows === 0));
       const half = await newAccount(db);
-      await ledger.finalise(await ledger.admit({ ...charge, accountId: half }), outcome);
+      await ledger.finalize(await ledger.admit({ ...charge, accountId: half }), outcome);
       await deleted(db, half, '1 second');
       await db.execute(sql`delete from requests where account_id = ${half}`);
       const { differences } = await audit(db);
@@ -348,7 +348,7 @@ t.test('postgres: dropping a day does not block writers or lose their charges', 
       const startedAt = performance.now();
       const charge = { accountId, keyId: null, endpoint: 'POST /x', meter: 'chat' as const, units: 1 };
       const admission = await ledger.admit(charge);
-      await ledger.finalise(admission, outcome);
+      await ledger.finalize(admission, outcome);
       times.push(performance.now() - startedAt);
       written.push(admission.id);
       await delay(1);

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
-import type { PlanCatalogue } from '../../src/domain/plans.ts';
+import type { PlanCatalog } from '../../src/domain/plans.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Charge } from '../../src/ledger/types.ts';
 import { audit } from '../../src/store/ledger-audit.ts';
@@ -19,7 +19,7 @@ const plan = {
   limits: { chat: 10, images: null, search: 3 },
   requests_per_minute: 1000,
 };
-const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
+const plans: PlanCatalog = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
 const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
 
 async function newAccount(database: Database): Promise<string> {
@@ -94,13 +94,13 @@ for (const kind of databaseKinds) {
       await Promise.all([ledger.refund(admission, failure), ledger.refund(admission, failure)]);
       await ledger.refund(admission, failure);
       t.equal(await counter(database, account, 'chat'), 0);
-      await t.rejects(ledger.finalise(admission, outcome), { code: 'serviceUnavailable' });
+      await t.rejects(ledger.finalize(admission, outcome), { code: 'serviceUnavailable' });
     });
 
     await t.test('a final charge cannot be refunded, and its tokens are added once', async (t) => {
       const account = await newAccount(database);
       const admission = await ledger.admit(charge(account));
-      await ledger.finalise(admission);
+      await ledger.finalize(admission);
       await ledger.complete(admission, outcome);
       await ledger.complete(admission, outcome);
       await ledger.refund(admission, { code: 'upstreamError', statusCode: 502 });
@@ -138,7 +138,7 @@ for (const kind of databaseKinds) {
       });
       await Promise.all(
         admissions.map((admission, index) =>
-          ledger.finalise(admission, {
+          ledger.finalize(admission, {
             ...outcome,
             turn: turn(admission.accountId, index === 2 ? 'a\u0000b\ud800' : 'fine'),
           }),
@@ -167,7 +167,7 @@ for (const kind of databaseKinds) {
         question: { id: uuidv7(), content: 'x' },
         answer: { id: uuidv7(), content: 'x', model: 'm', isStopped: false, finishReason: null },
       };
-      await t.rejects(ledger.finalise(admission, { ...outcome, turn }));
+      await t.rejects(ledger.finalize(admission, { ...outcome, turn }));
       t.equal(await counter(database, account, 'chat'), 0);
       await database.db.execute(sql`drop function refuse cascade`);
     });
@@ -186,7 +186,7 @@ for (const kind of databaseKinds) {
         await database.db.execute(sql`select ledger_sweep(100)`);
         t.equal(await counter(database, dying, 'chat'), 0);
         t.equal(await counter(database, slow, 'chat'), 2);
-        await ledger.finalise(working, outcome);
+        await ledger.finalize(working, outcome);
         t.ok(
           await other.admit(charge(dying)),
           'a process that lost its lease acquires a new one before it charges',
@@ -207,7 +207,7 @@ for (const kind of databaseKinds) {
     await t.test('the audit reports a modified counter, and nothing else', async (t) => {
       t.same((await audit(database.db)).differences, []);
       const account = await newAccount(database);
-      await ledger.finalise(await ledger.admit(charge(account)), outcome);
+      await ledger.finalize(await ledger.admit(charge(account)), outcome);
       await database.db.execute(
         sql`update usage_counters set used = 7 where account_id = ${account} and meter = 'chat'`,
       );
@@ -237,7 +237,7 @@ t.test('postgres: one locked account neither delays nor fails 99 others', async 
     meter: 'chat',
     units: 1,
   });
-  await ledger.finalise(await ledger.admit(charge(locked)), outcome);
+  await ledger.finalize(await ledger.admit(charge(locked)), outcome);
   const release = deferred();
   const holding = deferred();
   const lock = database.db.transaction(async (tx) => {
@@ -250,7 +250,7 @@ t.test('postgres: one locked account neither delays nor fails 99 others', async 
   const results = await Promise.allSettled(
     accounts.map(async (id) => {
       try {
-        await ledger.finalise(await ledger.admit(charge(id)), outcome);
+        await ledger.finalize(await ledger.admit(charge(id)), outcome);
       } finally {
         ended.push(id);
       }

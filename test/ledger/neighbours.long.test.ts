@@ -43,7 +43,7 @@ t.test('large replies do not delay small ones of another account', async (t) => 
   const startedAt = performance.now();
   const stored = Promise.allSettled(
     large.map(async (admission) => {
-      await ledger.finalise(admission, { ...outcome, answer: { status: 200, body: answer } });
+      await ledger.finalize(admission, { ...outcome, answer: { status: 200, body: answer } });
       return performance.now() - startedAt;
     }),
   );
@@ -51,7 +51,7 @@ t.test('large replies do not delay small ones of another account', async (t) => 
     small.map(async (admission, n) => {
       await sleep(n * 50);
       const from = performance.now();
-      await ledger.finalise(admission, outcome);
+      await ledger.finalize(admission, outcome);
       return performance.now() - from;
     }),
   );
@@ -130,7 +130,7 @@ t.test('charges use the UTC day, whatever the time zone of the database', async 
   t.match(await database.run('show timezone', []), [{ TimeZone: 'Africa/Cairo' }]);
   const admission = await ledger.admit(charge);
   t.equal(admission.day, '2027-05-01');
-  await ledger.finalise(admission, outcome);
+  await ledger.finalize(admission, outcome);
   t.match(await used(), [
     { day: '2027-05-01', used: 1 },
     { day: '2027-05-01', used: 7 },

@@ -48,7 +48,7 @@ t.test(
     const admission = await admitInLedger(ledger, charge);
     t.equal(proxy.cuts, 1);
     t.match(await rowsOf(db, sql`select last_value::int as step from step`), [{ step: 3 }]);
-    await ledger.finalise(admission, outcome);
+    await ledger.finalize(admission, outcome);
     t.same(await states(), ['final']);
     t.match(await used(), [{ used: 1 }, { used: 7 }]);
     t.same((await audit(direct.db)).differences, []);

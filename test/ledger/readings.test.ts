@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
-import type { PlanCatalogue } from '../../src/domain/plans.ts';
+import type { PlanCatalog } from '../../src/domain/plans.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Admission, Charge } from '../../src/ledger/types.ts';
 import { audit } from '../../src/store/ledger-audit.ts';
@@ -17,7 +17,7 @@ const planOf = (id: string, chat: number) => ({
   requests_per_minute: 1000,
 });
 const [large, small] = [planOf('large', 160), planOf('small', 2)];
-const plans: PlanCatalogue = {
+const plans: PlanCatalog = {
   plans: [large, small],
   standard: large,
   find: (id) => [large, small].find((plan) => plan.id === id),
@@ -63,7 +63,7 @@ for (const kind of databaseKinds) {
     const used = async (accountId: string) => (await ledger.usage(accountId))?.used.chat;
     const isExact = async () => t.same((await audit(db)).differences, []);
     const spend = async (accountId: string, units: number) =>
-      other.finalise(await other.admit(chargeOf(accountId, units)), outcome);
+      other.finalize(await other.admit(chargeOf(accountId, units)), outcome);
 
     await t.test(
       'a charge admitted from a reading is written once it is final, with its tokens',
@@ -76,7 +76,7 @@ for (const kind of databaseKinds) {
           [1, 2, 3],
           'charges in flight count as used',
         );
-        await Promise.all(admissions.map((admission) => ledger.finalise(admission, outcome)));
+        await Promise.all(admissions.map((admission) => ledger.finalize(admission, outcome)));
         t.same(await states(account), ['final', 'final', 'final']);
         t.match((await ledger.usage(account))?.used, { chat: 3, tokens: 21 });
         await isExact();
@@ -94,7 +94,7 @@ for (const kind of databaseKinds) {
       const [admissions, failed] = [await admitAll(), await admitAll()];
       logged.length = 0;
       await Promise.all([
-        ...admissions.map((admission) => ledger.finalise(admission, outcome)),
+        ...admissions.map((admission) => ledger.finalize(admission, outcome)),
         ...failed.map((admission) => ledger.refund(admission, failure)),
       ]);
       t.same(logged, [], 'the batch is not rejected');
@@ -119,7 +119,7 @@ for (const kind of databaseKinds) {
       await ledger.refund(admission, failure);
       t.match(await rows(account), [{ state: 'refunded', status: 502, code: 'upstreamError' }]);
       t.equal(await used(account), 0);
-      await t.rejects(ledger.finalise(admission, outcome), 'the charge is already settled');
+      await t.rejects(ledger.finalize(admission, outcome), 'the charge is already settled');
       t.same(await states(account), ['refunded']);
       await isExact();
     });
@@ -127,7 +127,7 @@ for (const kind of databaseKinds) {
     await t.test('a final charge cannot be refunded, and its tokens are added once', async (t) => {
       const account = await newAccount();
       const admission = await ledger.admit(chargeOf(account));
-      await ledger.finalise(admission);
+      await ledger.finalize(admission);
       await ledger.complete(admission, outcome);
       await ledger.complete(admission, outcome);
       t.equal(await ledger.refund(admission, failure), false);
@@ -146,7 +146,7 @@ for (const kind of databaseKinds) {
         t.same(await states(account), []);
         await spend(account, 157);
         const settled = await Promise.allSettled(
-          admissions.map((admission) => ledger.finalise(admission, outcome)),
+          admissions.map((admission) => ledger.finalize(admission, outcome)),
         );
         t.same(
           settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'final')),
@@ -171,7 +171,7 @@ for (const kind of databaseKinds) {
         const admitted = rest.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
         t.equal(admitted.length, 150);
         const all: Admission[] = [...early, ...admitted];
-        await Promise.all(all.map((admission) => ledger.finalise(admission, outcome)));
+        await Promise.all(all.map((admission) => ledger.finalize(admission, outcome)));
         t.equal(await used(account), 160, 'no work was wasted, and no unit is unused');
         await isExact();
       },
@@ -183,7 +183,7 @@ for (const kind of databaseKinds) {
       await shiftClock(db, '1 day');
       await spend(account, 155);
       const rest = await Promise.all(Array.from({ length: 5 }, () => ledger.admit(chargeOf(account))));
-      await Promise.all([...held, ...rest].map((admission) => ledger.finalise(admission, outcome)));
+      await Promise.all([...held, ...rest].map((admission) => ledger.finalize(admission, outcome)));
       t.equal(await used(account), 160);
       await shiftClock(db, '0');
       t.equal(await used(account), 10);
@@ -214,7 +214,7 @@ for (const kind of databaseKinds) {
           const results = await Promise.allSettled(
             Array.from({ length: 190 }, async (_, n) => {
               const of = n % 2 === 0 ? ledger : other;
-              await of.finalise(await of.admit(chargeOf(account)), outcome);
+              await of.finalize(await of.admit(chargeOf(account)), outcome);
             }),
           );
           return results.filter(({ status }) => status === 'fulfilled').length;
@@ -237,7 +237,7 @@ for (const kind of databaseKinds) {
         await setPlan(lowered, 'small');
         await db.execute(sql`update accounts set deleted_at = now() where id = ${gone}`);
         const settled = await Promise.allSettled(
-          admissions.map((admission) => ledger.finalise(admission, outcome)),
+          admissions.map((admission) => ledger.finalize(admission, outcome)),
         );
         t.same(
           settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'final')),
@@ -255,7 +255,7 @@ for (const kind of databaseKinds) {
       async (t) => {
         const account = await newAccount();
         await t.rejects(ledger.admit({ ...chargeOf(account), meter: 'search' }), quotaExceeded);
-        await ledger.finalise(await ledger.admit({ ...chargeOf(account, 9999), meter: 'images' }), outcome);
+        await ledger.finalize(await ledger.admit({ ...chargeOf(account, 9999), meter: 'images' }), outcome);
         t.equal((await ledger.usage(account))?.used.images, 9999);
       },
     );
@@ -270,7 +270,7 @@ for (const kind of databaseKinds) {
         ];
         await shiftClock(db, '1 day');
         t.teardown(() => shiftClock(db, '0'));
-        await ledger.finalise(charged, outcome);
+        await ledger.finalize(charged, outcome);
         await ledger.refund(failed, failure);
         await spend(account, 1);
         const days = (await rows(account)).map(({ day }) => day);

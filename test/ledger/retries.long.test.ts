@@ -62,7 +62,7 @@ for (const answer of ['all of it', undefined]) {
       const ledger = await startLedger(t, database);
       const retried = { ...charge, retry: newRetry() };
       const admission = await admit(ledger, retried);
-      await ledger.finalise(admission);
+      await ledger.finalize(admission);
       proxy.refuse();
       if (answer !== undefined) await t.rejects(ledger.complete(admission, { ...outcome, ...whole(answer) }));
       await t.rejects(ledger.complete(admission, { ...outcome, failure }));
@@ -92,7 +92,7 @@ t.test(
     const retried = { ...charge, retry: newRetry() };
     const admission = await admit(ledger, retried);
     proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
-    await t.rejects(ledger.finalise(admission), {
+    await t.rejects(ledger.finalize(admission), {
       ...unavailable,
       message: /The request may remain charged/,
     });
@@ -101,7 +101,7 @@ t.test(
     proxy.cutAnswerTo('ledger_settle', 0);
     const again = await resumed(t, ledger, retried);
     t.match(again, { id: admission.id, attempt: String });
-    await ledger.finalise(again);
+    await ledger.finalize(again);
     await ledger.complete(again, { ...outcome, ...whole('all of it') });
     t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
     t.same(await states(), ['final']);
@@ -115,7 +115,7 @@ t.test('a repeated refund does not release the key that a resumed attempt has cl
   const ledger = await startLedger(t, database);
   const retried = { ...charge, retry: newRetry() };
   const admission = await admit(ledger, retried);
-  await ledger.finalise(admission);
+  await ledger.finalize(admission);
   const { accountId, day, id } = admission;
   const refund = () =>
     settleCharges(
@@ -144,7 +144,7 @@ t.test('if the lookup fails after a claim is resumed, the claim is released', as
   const ledger = await startLedger(t, database);
   const retried = { ...charge, retry: newRetry() };
   const admission = await admit(ledger, retried);
-  await ledger.finalise(admission);
+  await ledger.finalize(admission);
   await ledger.complete(admission, { ...outcome, failure });
   proxy.cutAnswerTo('from "idempotency_keys"', 1);
   await t.rejects(ledger.admit(retried));
@@ -159,7 +159,7 @@ async function twoAttempts(t: Test) {
   const [slow, other] = [newLedger(database), newLedger(database)];
   const retried = { ...charge, retry: newRetry() };
   const first = await admit(slow, retried);
-  await slow.finalise(first);
+  await slow.finalize(first);
   await endLease(db, slow);
   const second = await admit(other, retried);
   t.match(second, { id: first.id, attempt: String });
@@ -218,7 +218,7 @@ t.test('a charge is resumed at most twice, not counting attempts that never ran'
   const ledger = await startLedger(t, database);
   const retried = { ...charge, retry: newRetry() };
   const first = await admit(ledger, retried);
-  await ledger.finalise(first);
+  await ledger.finalize(first);
   await ledger.complete(first, { ...outcome, failure });
   proxy.cutAnswerTo('from "idempotency_keys"', 1);
   await t.rejects(ledger.admit(retried), 'the lookup fails, so the attempt does not run');
@@ -246,7 +246,7 @@ t.test(
     const ledger = await startLedger(t, database);
     const admission = await ledger.admit(charge);
     proxy.cutAnswerTo('ledger_settle', 1);
-    const final = ledger.finalise(admission, outcome);
+    const final = ledger.finalize(admission, outcome);
     const told = t.rejects(final, { ...unavailable, message: /The request may remain charged/ });
     await until(t, 'the result is lost', 3000, async () => proxy.cuts === 1);
     proxy.refuse();

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { type Database, type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { newId } from '../../src/domain/ids.ts';
-import type { Plan, PlanCatalogue } from '../../src/domain/plans.ts';
+import type { Plan, PlanCatalog } from '../../src/domain/plans.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Admission } from '../../src/ledger/types.ts';
 import { renewLease, type SettlementRow, settleCharges, sweepCharges } from '../../src/store/ledger.ts';
@@ -28,7 +28,7 @@ const all = new Map([
   ['free', planOf('free', null, null)],
 ]);
 const standard = all.get('limited') as Plan;
-const plans: PlanCatalogue = {
+const plans: PlanCatalog = {
   ...{ plans: [...all.values()], standard },
   find: (id) => all.get(id),
   of: ({ plan }) => all.get(plan) ?? standard,
@@ -135,7 +135,7 @@ for (const kind of databaseKinds) {
         code: 'quotaExceeded',
         options: { limit: { name: 'tokens', ceiling: 1000, remaining: 300, needed: 301 } },
       });
-      await ledger.finalise(admission, told(20, 30));
+      await ledger.finalize(admission, told(20, 30));
       t.same(await counter(), { used: 50, reserved: 0, excess: 0 });
       const next = await ledger.admit({ ...charge, tokens: 950 });
       t.match(next.reserved, { used: 1000 }, 'unused tokens are available again');
@@ -161,7 +161,7 @@ for (const kind of databaseKinds) {
     await t.test('a stream keeps its reserved tokens until it ends', async (t) => {
       const { charge, counter } = await account();
       const admission = await ledger.admit({ ...charge, tokens: 700 });
-      await ledger.finalise(admission);
+      await ledger.finalize(admission);
       t.same(await counter(), { used: 0, reserved: 700, excess: 0 });
       await t.rejects(ledger.admit({ ...charge, tokens: 301 }), refusal);
       await ledger.complete(admission, told(0, 0));
@@ -178,7 +178,7 @@ for (const kind of databaseKinds) {
       async (t) => {
         const { charge, counter, id } = await account();
         const admission = await ledger.admit({ ...charge, tokens: 600 });
-        await ledger.finalise(admission, told(100, 800));
+        await ledger.finalize(admission, told(100, 800));
         t.same(await counter(), { used: 900, reserved: 0, excess: 300 });
         const [row] = await rowsOf<{ details: unknown }>(
           made.db,
@@ -207,7 +207,7 @@ for (const kind of databaseKinds) {
       const { charge, counter, id } = await account('free');
       const admission = await ledger.admit({ ...charge, tokens: 5000 });
       t.equal(admission.reserved, undefined);
-      await ledger.finalise(admission, told(1500, 0));
+      await ledger.finalize(admission, told(1500, 0));
       t.same(await counter(), { used: 1500, reserved: 0, excess: 0 });
       await made.db.execute(sql`update accounts set plan = 'limited' where id = ${id}`);
       await t.rejects(
@@ -224,7 +224,7 @@ for (const kind of databaseKinds) {
         const { charge, counter, id } = await account();
         const admission = await ledger.admit({ ...charge, tokens: 500 });
         await made.db.execute(sql`update accounts set plan = 'free' where id = ${id}`);
-        await ledger.finalise(admission, told(1, 2));
+        await ledger.finalize(admission, told(1, 2));
         t.same(await counter(), { used: 3, reserved: 0, excess: 0 });
         await isClean(t);
       },
@@ -246,7 +246,7 @@ for (const kind of databaseKinds) {
         const dead = await process();
         await dead.admit({ ...charge, tokens: 100 });
         const stream = await dead.admit({ ...charge, tokens: 300 });
-        await dead.finalise(stream);
+        await dead.finalize(stream);
         t.same(await counter(), { used: 0, reserved: 400, excess: 0 });
         await kill(dead);
         t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
@@ -269,7 +269,7 @@ for (const kind of databaseKinds) {
     await t.test('sweeps with a small limit count all streams of a dead process', async (t) => {
       const { charge, counter } = await account();
       const dead = await process();
-      for (let n = 0; n < 3; n += 1) await dead.finalise(await dead.admit({ ...charge, tokens: 100 }));
+      for (let n = 0; n < 3; n += 1) await dead.finalize(await dead.admit({ ...charge, tokens: 100 }));
       await kill(dead, 1);
       t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
       await isClean(t);
@@ -278,7 +278,7 @@ for (const kind of databaseKinds) {
     await t.test('a resumed charge keeps the reservation of its first attempt', async (t) => {
       const { charge, counter } = await account();
       const [dead, key] = [await process(), randomUUID()];
-      await dead.finalise(await retried(dead, { ...charge, tokens: 600 }, key));
+      await dead.finalize(await retried(dead, { ...charge, tokens: 600 }, key));
       await kill(dead);
       t.same(await counter(), { used: 600, reserved: 0, excess: 0 });
       const again = await retried(ledger, { ...charge, tokens: 600 }, key);
@@ -286,7 +286,7 @@ for (const kind of databaseKinds) {
       t.ok(again.reserved);
       t.same(await counter(), { used: 0, reserved: 600, excess: 0 });
       await isClean(t);
-      await ledger.finalise(again, { ...told(5, 6), answer: { status: 200, body } });
+      await ledger.finalize(again, { ...told(5, 6), answer: { status: 200, body } });
       t.same(await counter(), { used: 11, reserved: 0, excess: 0 });
       t.match(await ledger.admit({ ...charge, tokens: 600, retry: { key, fingerprint: 'f' } }), {
         answer: { status: 200 },
@@ -301,7 +301,7 @@ for (const kind of databaseKinds) {
         const { charge, counter } = await account();
         const key = randomUUID();
         const first = await retried(ledger, { ...charge, tokens: 600 }, key);
-        await ledger.finalise(first);
+        await ledger.finalize(first);
         await ledger.complete(first, {
           ...told(100, 200),
           failure: { code: 'serviceUnavailable', statusCode: 503 },
@@ -315,7 +315,7 @@ for (const kind of databaseKinds) {
         const again = await retried(ledger, { ...charge, tokens: 600 }, key);
         t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
         await isClean(t);
-        await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+        await ledger.finalize(again, { ...told(10, 20), answer: { status: 200, body } });
         t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
         await isClean(t);
       },
@@ -327,13 +327,13 @@ for (const kind of databaseKinds) {
         const { charge, counter } = await account();
         const [dead, key] = [await process(), randomUUID()];
         const first = await retried(dead, { ...charge, tokens: 600 }, key);
-        await dead.finalise(first);
+        await dead.finalize(first);
         await kill(dead);
         const again = await retried(ledger, { ...charge, tokens: 600 }, key);
         await dead.complete(first, told(100, 200));
         t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
         const other = await ledger.admit({ ...charge, tokens: 700 });
-        await ledger.finalise(again, { ...told(10, 40), answer: { status: 200, body } });
+        await ledger.finalize(again, { ...told(10, 40), answer: { status: 200, body } });
         t.same(await counter(), { used: 350, reserved: 700, excess: 50 });
         await isClean(t);
         await ledger.refund(other, failure);
@@ -344,11 +344,11 @@ for (const kind of databaseKinds) {
       const { charge, counter, id } = await account();
       const key = randomUUID();
       const first = await retried(ledger, { ...charge, tokens: 600 }, key);
-      await ledger.finalise(first);
+      await ledger.finalize(first);
       await ledger.complete(first, { ...told(1, 2), failure: { code: 'x', statusCode: 503 } });
       await made.db.execute(sql`update accounts set plan = 'free' where id = ${id}`);
       const again = await retried(ledger, { ...charge, tokens: 600 }, key);
-      await ledger.finalise(again, { ...told(3, 4), answer: { status: 200, body } });
+      await ledger.finalize(again, { ...told(3, 4), answer: { status: 200, body } });
       t.same(await counter(), { used: 10, reserved: 0, excess: 0 });
       await isClean(t);
     });
@@ -365,7 +365,7 @@ for (const kind of databaseKinds) {
           where account_id = ${id} and meter = 'tokens' and used > 0`);
         await at(made.db, `${MIDNIGHT} - interval '1 hour'`, async () => {
           const first = await resumed();
-          await ledger.finalise(first);
+          await ledger.finalize(first);
           await ledger.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
         });
         await at(made.db, `${MIDNIGHT} + interval '1 hour'`, async () => {
@@ -382,7 +382,7 @@ for (const kind of databaseKinds) {
           const again = await resumed();
           t.type(again.attempt, 'string');
           t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
-          await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+          await ledger.finalize(again, { ...told(10, 20), answer: { status: 200, body } });
           t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
           await isClean(t);
         });
@@ -408,7 +408,7 @@ for (const kind of databaseKinds) {
                 order by day desc limit 1 for update`);
                 const answer = retry().catch((error: unknown) => error);
                 await eventually('the retry waits for the lock', () => isWaitedFor(tx));
-                await other.finalise(first);
+                await other.finalize(first);
                 await other.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
                 return { waiting: answer };
               });
@@ -418,7 +418,7 @@ for (const kind of databaseKinds) {
               const again = await retry();
               t.type(again.attempt, 'string');
               t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
-              await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+              await ledger.finalize(again, { ...told(10, 20), answer: { status: 200, body } });
               t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
               await isClean(t);
             });
@@ -431,8 +431,8 @@ for (const kind of databaseKinds) {
       const before = await ledger.admit({ ...charge, tokens: 800 });
       await at(made.db, `clock_timestamp() + interval '1 day'`, async () => {
         const after = await ledger.admit({ ...charge, tokens: 800 });
-        await ledger.finalise(before, told(1, 1));
-        await ledger.finalise(after, told(2, 2));
+        await ledger.finalize(before, told(1, 1));
+        await ledger.finalize(after, told(2, 2));
         const rows = await rowsOf<{ used: number; reserved: number }>(
           made.db,
           sql`select used::int, reserved::int from usage_counters

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import fc, { type Arbitrary } from 'fast-check';
 import t from 'tap';
-import { normaliseOrigin } from '../../src/domain/origins.ts';
+import { normalizeOrigin } from '../../src/domain/origins.ts';
 import { checkerOf } from '../../src/validation/validators.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -16,7 +16,7 @@ const patterns = {
 
 const acceptsOrigin = (entry: string) => {
   try {
-    normaliseOrigin(entry);
+    normalizeOrigin(entry);
     return true;
   } catch {
     return false;

@@ -96,7 +96,7 @@ const cut = `[
 ].map((one) => one.tagName + ' ' + one.textContent)`;
 
 /** The maximum height of a full-page screenshot. The API reference is forty times as high. */
-const MOST_PICTURED_PX = 8000;
+const MAX_PICTURED_PX = 8000;
 
 /** Reports violations of the content security policy in the console, in the same words in every browser. */
 const reportViolations = `addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective }) =>
@@ -200,7 +200,7 @@ export async function startWalk(
 async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   // Capture a dialog within the window, and other pages in full.
-  const isShort = await page.evaluate(`document.documentElement.scrollHeight < ${MOST_PICTURED_PX}`);
+  const isShort = await page.evaluate(`document.documentElement.scrollHeight < ${MAX_PICTURED_PX}`);
   const fullPage = isShort === true && (await page.getByRole('dialog').count()) === 0;
   await page.screenshot({ path: `${folder}${name}.png`, fullPage });
 }

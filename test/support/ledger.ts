@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
-import type { PlanCatalogue } from '../../src/domain/plans.ts';
+import type { PlanCatalog } from '../../src/domain/plans.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Admission, Charge } from '../../src/ledger/types.ts';
 import type { AdmissionRules, ChargeRow } from '../../src/store/ledger.ts';
@@ -23,7 +23,7 @@ const plan = {
   limits,
   requests_per_minute: 1000,
 };
-const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
+const plans: PlanCatalog = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
 
 /** A log that discards everything. */
 export const silentLog: OutageLog = { error: () => {}, info: () => {} };

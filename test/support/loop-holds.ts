@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads';
 import { extraPageMs, mainThreadCpuMs, mainThreadFaults } from './thread-cpu.ts';
 
 /** Shorter turns are not recorded. */
-const LEAST_MS = 5;
+const MIN_MS = 5;
 
 const file = process.env.LOOP_HOLDS_FILE;
 const spent = () => ({ cpuMs: mainThreadCpuMs(process.pid), faults: mainThreadFaults(process.pid) });
@@ -16,7 +16,7 @@ let before = spent();
 function turn() {
   const now = spent();
   const cpuMs = now.cpuMs - before.cpuMs;
-  if (file !== undefined && cpuMs >= LEAST_MS) {
+  if (file !== undefined && cpuMs >= MIN_MS) {
     // Subtract the machine's extra cost of new pages. It changes with the load, so use the higher of before and after.
     const pageMsNow = extraPageMs() ?? pageMs;
     const charged = (now.faults - before.faults) * Math.max(pageMs, pageMsNow);

@@ -7,13 +7,13 @@ import type { TestService } from './service.ts';
 
 /** The password of every account in these tests. */
 export const password = 'correct horse battery';
-const MOST_OPERATORS = 5000;
+const MAX_OPERATORS = 5000;
 
 const addressOf = (number: number) => `operator-${number}@example.com`;
 
 /** The environment of a service with operators. */
 export const operatorEnv = {
-  OPERATORS: Array.from({ length: MOST_OPERATORS }, (_, number) => addressOf(number)).join(','),
+  OPERATORS: Array.from({ length: MAX_OPERATORS }, (_, number) => addressOf(number)).join(','),
 };
 
 const made = new WeakMap<object, number>();
@@ -29,7 +29,7 @@ export async function signInOperator({
 }: Pick<TestService, 'app' | 'client' | 'database'>): Promise<Owner> {
   const number = made.get(app) ?? 0;
   made.set(app, number + 1);
-  assert.ok(number < MOST_OPERATORS);
+  assert.ok(number < MAX_OPERATORS);
   const context = { db: database.db, config: app.config };
   const [line = ''] = await runOperatorCommand(context, 'accounts create', [addressOf(number)]);
   const given = line.split(' ').at(-1) ?? '';

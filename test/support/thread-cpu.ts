@@ -14,7 +14,7 @@ export function mainThreadFaults(pid: number): number {
 }
 
 const CALIBRATION_VALUES = 2 ** 20;
-const LEAST_FAULTS = 512;
+const MIN_FAULTS = 512;
 /** The cost of a new page on a physical machine. */
 const USUAL_PAGE_MS = 0.001;
 
@@ -27,7 +27,7 @@ export function extraPageMs(): number | undefined {
   // V8 maps new memory for each large object, unlike for buffers, whose memory the C library may have kept.
   new Array(CALIBRATION_VALUES).fill(0);
   const faults = mainThreadFaults(process.pid) - before.faults;
-  if (faults < LEAST_FAULTS) return undefined;
+  if (faults < MIN_FAULTS) return undefined;
   return Math.max(0, (mainThreadCpuMs(process.pid) - before.cpu) / faults - USUAL_PAGE_MS);
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { serialiseError } from '../../src/telemetry/logging.ts';
+import { serializeError } from '../../src/telemetry/logging.ts';
 
 const failed = (code: string, message: string) => Object.assign(new Error(message), { code });
 
@@ -11,7 +11,7 @@ t.test('a database error caused by a value is logged without the value, wrapped 
       params: ['a secret'],
     });
     for (const error of [cause, wrapped, new Error('It failed.', { cause })]) {
-      const logged = JSON.stringify(serialiseError(error));
+      const logged = JSON.stringify(serializeError(error));
       t.notMatch(logged, 'a secret', code);
       t.match(logged, code);
     }
@@ -26,13 +26,13 @@ t.test(
       query: 'insert into\n  messages values ($1)',
       params: ['a secret'],
     });
-    t.strictSame(serialiseError(wrapped), {
+    t.strictSame(serializeError(wrapped), {
       type: 'Error',
       message: 'relation "messages" does not exist',
       sqlState: '42P01',
       statement: 'insert into messages values ($1)',
     });
-    t.match(serialiseError(cause), { message: 'relation "messages" does not exist' });
-    t.match(serialiseError('nothing'), { type: 'string', message: 'nothing' });
+    t.match(serializeError(cause), { message: 'relation "messages" does not exist' });
+    t.match(serializeError('nothing'), { type: 'string', message: 'nothing' });
   },
 );

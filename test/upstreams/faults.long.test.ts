@@ -60,7 +60,7 @@ const faults: readonly Partial<Settings>[] = [
   { chunks: 5, chunkIntervalMs: 10, splitBytes: 7 },
 ];
 /** Longer than any response in this file. */
-const MOST_BYTES = 2500;
+const MAX_BYTES = 2500;
 
 /**
  * Draws a target's behavior for one request. Whatever the seed is, every fourth round fails, and every fourth succeeds.
@@ -69,7 +69,7 @@ function draw(random: Random, round: number, target: number): Partial<Settings> 
   // Every fault in this list prevents any output.
   if (round % 4 === 0) return deadly[random(deadly.length)] ?? {};
   if (round % 4 === 2 && target === 0) return {};
-  if (random(4) === 0) return { fault: 'cut-bytes', cutBytes: random(MOST_BYTES) };
+  if (random(4) === 0) return { fault: 'cut-bytes', cutBytes: random(MAX_BYTES) };
   return faults[random(faults.length)] ?? {};
 }
 

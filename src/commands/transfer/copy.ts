@@ -16,7 +16,7 @@ import {
 } from './tables.ts';
 
 const FIRST_ROWS = 50;
-const MOST_ROWS = 5000;
+const MAX_ROWS = 5000;
 const BATCH_BYTES = 2 * 1024 * 1024;
 
 /** The state of a transfer, stored in `settings` of the target. */
@@ -120,7 +120,7 @@ async function copyTable(
     }
     if (batch.rows.length < asked) return;
     const fitting = Math.floor((asked * BATCH_BYTES) / Math.max(1, batch.bytes));
-    limit = Math.max(1, Math.min(2 * asked, fitting, MOST_ROWS));
+    limit = Math.max(1, Math.min(2 * asked, fitting, MAX_ROWS));
   }
 }
 

@@ -15,10 +15,10 @@ export const metersOf = (limits: Usage['limits']): Meter[] =>
   meterNames.filter((meter) => limits[meter] !== undefined);
 
 /** Prevents rapid refetches at the end of the day if the device's clock is wrong. */
-const SOONEST_MS = 15_000;
+const MIN_REFETCH_MS = 15_000;
 
 const untilReset = ({ resetsAt }: Usage): number =>
-  Math.max(SOONEST_MS, Date.parse(resetsAt) - Date.now() + 1000);
+  Math.max(MIN_REFETCH_MS, Date.parse(resetsAt) - Date.now() + 1000);
 
 /** The refetch interval for data that changes with the day. False until today's usage is known. */
 export const untilNextDay = (): number | false => {

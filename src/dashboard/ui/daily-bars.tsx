@@ -26,9 +26,9 @@ const CHARACTER_WIDTH = 7.5;
 const WIDEST_LETTER = 4;
 const AXIS_GAP = 8;
 /** Minimum width of the marker below the selected bar, which may be only 2 pixels wide. */
-const LEAST_MARKER = 8;
+const MIN_MARKER_PX = 8;
 /** Scaling to a limit far above all bars would make them invisible, so the limit is drawn above the scale. */
-const MOST_HEADROOM = 4;
+const MAX_HEADROOM = 4;
 const ABOVE_SCALE = 4;
 /** Room above the drawing, so that the limit's text does not cover the axis or the bars. */
 const LIMIT_ROOM = 16;
@@ -52,7 +52,7 @@ function roundUp(value: number): number {
 
 export function isLimitToScale(bars: readonly Bar[], limit: number): boolean {
   const most = Math.max(...bars.map(({ count }) => count), 0);
-  return most === 0 || limit <= most * MOST_HEADROOM;
+  return most === 0 || limit <= most * MAX_HEADROOM;
 }
 
 export function DailyBars({ bars, label, limit, onSelect, selected }: Props) {
@@ -83,7 +83,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
   const axis = Math.max(...scale.map(({ text }) => text.length)) * CHARACTER_WIDTH + WIDEST_LETTER + AXIS_GAP;
   const slot = (width - axis - RIGHT) / bars.length;
   const bar = Math.max(2, Math.min(48, slot * 0.68));
-  const marker = Math.max(LEAST_MARKER, bar + 4);
+  const marker = Math.max(MIN_MARKER_PX, bar + 4);
   const limitY = limit === null || !isToScale ? ABOVE_SCALE : y(limit);
   const every = Math.max(1, Math.ceil(LABEL_WIDTH / slot));
 

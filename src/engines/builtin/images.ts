@@ -10,7 +10,7 @@ import { ApiError } from '../../errors.ts';
 import { noteCalled } from '../progress.ts';
 import type { ImageEngine } from '../types.ts';
 
-const COLOURS = 16;
+const COLORS = 16;
 const SHAPES = 14;
 /** Higher levels take several times as long. */
 const COMPRESSION = 3;
@@ -44,8 +44,8 @@ function rgb(hue: number, saturation: number, lightness: number): number[] {
 
 function palette(random: Random): number[][] {
   const hues = [random(), random()];
-  return Array.from({ length: COLOURS }, (_, index) => {
-    const lightness = 0.15 + (0.75 * (index >> 1)) / (COLOURS / 2 - 1);
+  return Array.from({ length: COLORS }, (_, index) => {
+    const lightness = 0.15 + (0.75 * (index >> 1)) / (COLORS / 2 - 1);
     return rgb(((hues[index % 2] ?? 0) + 0.06 * random()) % 1, 0.45 + 0.4 * random(), lightness);
   });
 }
@@ -62,39 +62,39 @@ class Canvas {
     this.pixels = new Uint8Array((width * height) / 2);
   }
 
-  row(y: number, from: number, to: number, colour: number): void {
+  row(y: number, from: number, to: number, color: number): void {
     const left = Math.max(0, Math.ceil(from / 2));
     const right = Math.min(this.width / 2, Math.floor(to / 2));
     const start = (y * this.width) / 2;
-    if (left < right) this.pixels.fill((colour << 4) | colour, start + left, start + right);
+    if (left < right) this.pixels.fill((color << 4) | color, start + left, start + right);
   }
 
-  disc(x: number, y: number, radius: number, colour: number): void {
+  disc(x: number, y: number, radius: number, color: number): void {
     const last = Math.min(this.height - 1, Math.floor(y + radius));
     for (let at = Math.max(0, Math.ceil(y - radius)); at <= last; at += 1) {
       const half = Math.sqrt(radius ** 2 - (at - y) ** 2);
-      this.row(at, x - half, x + half, colour);
+      this.row(at, x - half, x + half, color);
     }
   }
 
-  band(x: number, width: number, slant: number, colour: number): void {
-    for (let at = 0; at < this.height; at += 1) this.row(at, x + slant * at, x + slant * at + width, colour);
+  band(x: number, width: number, slant: number, color: number): void {
+    for (let at = 0; at < this.height; at += 1) this.row(at, x + slant * at, x + slant * at + width, color);
   }
 }
 
 function draw(text: string, width: number, height: number): Uint8Array {
   const random = randomFrom(text);
-  const colours = palette(random);
+  const colors = palette(random);
   const canvas = new Canvas(width, height);
-  const colour = () => Math.floor(random() * COLOURS);
-  const [upper, lower] = [colour(), colour()];
+  const color = () => Math.floor(random() * COLORS);
+  const [upper, lower] = [color(), color()];
   const horizon = height * (0.35 + 0.4 * random());
   for (let y = 0; y < height; y += 1) canvas.row(y, 0, width, y < horizon ? upper : lower);
   for (let shape = 0; shape < SHAPES; shape += 1) {
     const size = Math.min(width, height) * (0.05 + 0.3 * random() ** 2);
     const [x, y] = [random() * width, random() * height];
-    if (random() < 0.65) canvas.disc(x, y, size, colour());
-    else canvas.band(x, size / 2, random() * 2 - 1, colour());
+    if (random() < 0.65) canvas.disc(x, y, size, color());
+    else canvas.band(x, size / 2, random() * 2 - 1, color());
   }
   return encode(
     {
@@ -103,7 +103,7 @@ function draw(text: string, width: number, height: number): Uint8Array {
       depth: 4,
       channels: 1,
       data: canvas.pixels,
-      palette: colours as [number, number, number][],
+      palette: colors as [number, number, number][],
     },
     { zlib: { level: COMPRESSION } },
   );

@@ -3,8 +3,8 @@
 const FAILURES_IN_A_ROW = 5;
 const WINDOW = 20;
 const FAILURES_IN_WINDOW = WINDOW / 2;
-const SHORTEST_MS = 5000;
-export const LONGEST_COOLDOWN_MS = 5 * 60_000;
+const MIN_COOLDOWN_MS = 5000;
+export const MAX_COOLDOWN_MS = 5 * 60_000;
 
 /** `left`: the attempt ended without showing whether the target works. */
 export type AttemptEnd = 'success' | 'failure' | 'left';
@@ -103,9 +103,9 @@ export class Health {
     this.#accounts.clear();
   }
 
-  /** Pauses the target at its own request, for at most `LONGEST_COOLDOWN_MS`. */
+  /** Pauses the target at its own request, for at most `MAX_COOLDOWN_MS`. */
   pauseFor(ms: number, now: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_COOLDOWN_MS));
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, MAX_COOLDOWN_MS));
   }
 
   #failed(now: number): void {
@@ -114,7 +114,7 @@ export class Health {
     const isHalf = this.#recent.length === WINDOW && failures.length >= FAILURES_IN_WINDOW;
     if (this.#cooldowns === 0 && this.#inARow < FAILURES_IN_A_ROW && !isHalf) return;
     if (isHalf) for (const { account } of failures) this.#accounts.add(account);
-    this.#cooledUntil = now + Math.min(SHORTEST_MS * 2 ** this.#cooldowns, LONGEST_COOLDOWN_MS);
+    this.#cooledUntil = now + Math.min(MIN_COOLDOWN_MS * 2 ** this.#cooldowns, MAX_COOLDOWN_MS);
     this.#suspect = this.#accounts.size === 1 ? [...this.#accounts][0] : undefined;
     this.#cooldowns += 1;
     this.#generation += 1;

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts';
 /** How long a model's limit is remembered. */
 const REMEMBERED_MS = 10 * 60_000;
 /** Limits memory: clients can name any image model unless the operator sets one. */
-const MOST_MODELS = 1000;
+const MAX_MODELS = 1000;
 
 /** The error for a response with fewer than `n` results. */
 export class TooFew extends ApiError {
@@ -38,7 +38,7 @@ export class KnownLimits {
     this.#most.delete(model);
     this.#most.set(model, { got: error.got, until: this.#now() + REMEMBERED_MS });
     const [oldest] = this.#most.keys();
-    if (this.#most.size > MOST_MODELS && oldest !== undefined) this.#most.delete(oldest);
+    if (this.#most.size > MAX_MODELS && oldest !== undefined) this.#most.delete(oldest);
   }
 
   /** @throws ApiError `invalidRequest` if the model is known to return fewer than `wanted` */

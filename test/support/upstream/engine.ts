@@ -6,7 +6,7 @@ import { components } from '../../../schemas/index.ts';
 import type { CompletionChunk, CompletionInput } from '../../../src/engines/types.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from '../../../src/engines/upstream/chat.ts';
 import { ApiError, errorEnvelope } from '../../../src/errors.ts';
-import { serialiseError } from '../../../src/telemetry/logging.ts';
+import { serializeError } from '../../../src/telemetry/logging.ts';
 import { CANARY, MODEL } from './settings.ts';
 
 /** The upstream's key. It must appear only in requests to the upstream. */
@@ -50,7 +50,7 @@ export async function failure(promise: Promise<unknown>): Promise<ApiError> {
     `The error leaks to the client: ${told}`,
   );
   assert.ok(error.options.cause instanceof Error, 'The error has no cause for the log.');
-  const logged = JSON.stringify(serialiseError(error));
+  const logged = JSON.stringify(serializeError(error));
   assert.ok(
     !logged.includes(KEY) && !logged.includes('upstream-key'),
     `The error leaks the key to the log: ${logged}`,

@@ -5,13 +5,13 @@ import { isDialogOpen } from '../../ui/dialog.tsx';
 import classes from './chat.module.css';
 import { AttachIcon } from './icons.tsx';
 import type { useModels } from './models.ts';
-import { acceptedTypes, attach, MOST_PICTURES, type Refusal, setPictures, usePictures } from './pictures.ts';
+import { acceptedTypes, attach, MAX_IMAGES, type Refusal, setPictures, usePictures } from './pictures.ts';
 import { useStable } from './stable.ts';
 
 const sentences: Record<Refusal, (name: string) => string> = {
   wrongType: (name) => t('chat.pictures.wrongType', { name }),
   tooLarge: (name) => t('chat.pictures.tooLarge', { name }),
-  tooMany: () => t('chat.pictures.tooMany', { count: MOST_PICTURES }),
+  tooMany: () => t('chat.pictures.tooMany', { count: MAX_IMAGES }),
 };
 
 type Models = Pick<ReturnType<typeof useModels>, 'anyTakesImages' | 'takesImages'>;

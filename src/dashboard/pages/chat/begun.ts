@@ -24,9 +24,9 @@ type OfTurns = {
 };
 
 /** After this time, the service has failed to complete the reply and never stores it. */
-export const LONGEST_WAIT_MS = 600_000;
+export const MAX_WAIT_MS = 600_000;
 /** Longer than a title, to avoid reading all of a long message with every word of its reply. */
-const MOST_TITLE = 1000;
+const MAX_TITLE_LENGTH = 1000;
 
 function stateOf(turn: Turn): Begun['state'] {
   if (isUnderWay(turn)) return 'underWay';
@@ -39,7 +39,7 @@ function begunBy(turn: Turn): Begun[] {
   const state = stateOf(turn);
   if (body.conversation_id !== undefined || (isAdopted && state === 'failed')) return [];
   const leftTurnId = id === null && isLeft ? turn.id : undefined;
-  return [{ id, title: titleOf(body.message.slice(0, MOST_TITLE)), state, endedAt, leftTurnId }];
+  return [{ id, title: titleOf(body.message.slice(0, MAX_TITLE_LENGTH)), state, endedAt, leftTurnId }];
 }
 
 const ofTurns = (turns: readonly Turn[]): string =>
@@ -83,7 +83,7 @@ export function rowsOf(
     if (state === 'underWay') return 'underWay';
     // Keep the row until the list has been fetched again.
     if (state === 'ended') return id !== null && listedAt < endedAt ? undefined : 'gone';
-    if (state === 'left' && id !== null && Date.now() - endedAt < LONGEST_WAIT_MS) return 'underWay';
+    if (state === 'left' && id !== null && Date.now() - endedAt < MAX_WAIT_MS) return 'underWay';
     return (id ?? undefined) === openId ? 'unsaved' : 'gone';
   };
   const added = [...new Map(begun.map((one) => [keyOf(one), one])).values()].flatMap((one): Row[] => {

@@ -10,7 +10,7 @@ import { onceSeen } from './once-seen.ts';
 export const Growing = createContext(false);
 
 /** Length in characters. Highlighting longer code would block the page for too long. */
-const MOST_COLORED = 30_000;
+const MAX_COLORED_LENGTH = 30_000;
 
 type Colored = { code: string; element: ReactElement | undefined };
 
@@ -23,7 +23,8 @@ export function Code({ code, language }: { code: string; language: string | unde
   }, []);
   const [colored, setColored] = useState<Colored>();
   const isDone = colored?.code === code;
-  const isWanted = isSeen && !isGrowing && !isDone && language !== undefined && code.length <= MOST_COLORED;
+  const isWanted =
+    isSeen && !isGrowing && !isDone && language !== undefined && code.length <= MAX_COLORED_LENGTH;
   useEffect(() => {
     if (!isWanted) return;
     let isCurrent = true;

@@ -10,7 +10,7 @@ import {
 import { t } from '../../texts/language.ts';
 import { AttachButton, type Attaching } from './attach.tsx';
 import classes from './chat.module.css';
-import { draftOf, LONGEST_MESSAGE, setDraft, useDraft, useDraftState } from './drafts.ts';
+import { draftOf, MAX_MESSAGE_LENGTH, setDraft, useDraft, useDraftState } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
 import { useEnter } from './keys.ts';
 import type { useModels } from './models.ts';
@@ -161,7 +161,7 @@ function Field(props: FieldProps) {
       {...(growsByItself
         ? { className: classes.field ?? '', rows: 1 }
         : { autosize: true, minRows: 1, maxRows: 8 })}
-      error={isTooLong && t('chat.composer.tooLong', { length: LONGEST_MESSAGE })}
+      error={isTooLong && t('chat.composer.tooLong', { length: MAX_MESSAGE_LENGTH })}
     />
   );
 }

@@ -9,7 +9,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { OlderButton } from '../../ui/older-button.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
-import { type Conversation, expectedOf, LONGEST_WAIT_MS, rowsOf, useBegun } from './begun.ts';
+import { type Conversation, expectedOf, MAX_WAIT_MS, rowsOf, useBegun } from './begun.ts';
 import { Item } from './conversation-item.tsx';
 import classes from './conversations.module.css';
 import { EditConversation } from './edit-conversation.tsx';
@@ -51,7 +51,7 @@ const useConversations = (expected: readonly Expected[], words: string, showsApi
       const missing = expected.filter(({ id }) => !known.has(id));
       const waited = Date.now() - Math.max(...missing.map(({ since }) => since));
       // The service never stores a reply that it could not complete, so polling slows down and ends.
-      return missing.length > 0 && waited < LONGEST_WAIT_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
+      return missing.length > 0 && waited < MAX_WAIT_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
     },
   });
 

@@ -16,12 +16,12 @@ export const hasDraft = (): boolean => drafts.all().some((text) => text.trim() !
 export const useDraft = (conversationId: string): string => drafts.useRead(() => draftOf(conversationId));
 
 /** Length in characters. */
-export const LONGEST_MESSAGE = 100_000;
+export const MAX_MESSAGE_LENGTH = 100_000;
 
 export type DraftState = 'empty' | 'tooLong' | 'ready';
 
 export function stateOf(draft: string): DraftState {
-  if (draft.length > LONGEST_MESSAGE) return 'tooLong';
+  if (draft.length > MAX_MESSAGE_LENGTH) return 'tooLong';
   return draft.trim() === '' ? 'empty' : 'ready';
 }
 

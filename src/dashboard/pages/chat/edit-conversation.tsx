@@ -127,14 +127,14 @@ export function NewSettings({ settings, onClose }: { settings: Settings; onClose
 }
 
 /** The contract has the same limit. */
-const HIGHEST_TEMPERATURE = 2;
+const MAX_TEMPERATURE = 2;
 
 /** The fields and their values. A value is null if it is not set. */
 function useSettings(initialInstructions: string | null, initialTemperature: number | null) {
   const [instructions, setInstructions] = useState(initialInstructions ?? '');
   const [temperature, setTemperature] = useState<number | string>(initialTemperature ?? '');
   const entered = temperature === '' ? null : Number(temperature);
-  const isValid = entered === null || (entered >= 0 && entered <= HIGHEST_TEMPERATURE);
+  const isValid = entered === null || (entered >= 0 && entered <= MAX_TEMPERATURE);
   const fieldsWith = (errorAt: ErrorAt) => (
     <>
       <Textarea
@@ -154,7 +154,7 @@ function useSettings(initialInstructions: string | null, initialTemperature: num
         label={t('chat.edit.temperature')}
         description={t('chat.edit.temperatureAbout')}
         min={0}
-        max={HIGHEST_TEMPERATURE}
+        max={MAX_TEMPERATURE}
         clampBehavior="none"
         step={0.1}
         decimalScale={2}

@@ -2,7 +2,7 @@ import { Button, Group, Text, Textarea } from '@mantine/core';
 import { type KeyboardEvent, type SyntheticEvent, useId, useState } from 'react';
 import { t } from '../../texts/language.ts';
 import classes from './chat.module.css';
-import { LONGEST_MESSAGE, stateOf } from './drafts.ts';
+import { MAX_MESSAGE_LENGTH, stateOf } from './drafts.ts';
 import { isForInputMethod, useEnter } from './keys.ts';
 
 type Props = {
@@ -41,7 +41,7 @@ export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
         aria-label={t('chat.message.edited')}
         aria-describedby={hint}
         enterKeyHint={enterKeyHint}
-        error={state === 'tooLong' && t('chat.composer.tooLong', { length: LONGEST_MESSAGE })}
+        error={state === 'tooLong' && t('chat.composer.tooLong', { length: MAX_MESSAGE_LENGTH })}
       />
       <Group gap="xs" mt="xs" justify="space-between" className={classes.deeds}>
         <Text id={hint} size="xs" c="dimmed">

@@ -70,12 +70,12 @@ const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => v
 
 const TICK_MS = 1000;
 /** Windows last a minute. The cap applies if the device's clock is wrong. */
-const LONGEST_SECONDS = 60;
+const MAX_SECONDS = 60;
 
 /** Screen readers read the alert once. The countdown is not announced. */
 function Countdown({ until }: { until: string }) {
   const [now, setNow] = useState(Date.now);
-  const seconds = Math.min(LONGEST_SECONDS, Math.ceil((Date.parse(until) - now) / 1000));
+  const seconds = Math.min(MAX_SECONDS, Math.ceil((Date.parse(until) - now) / 1000));
   const isOver = seconds <= 0;
   useEffect(() => {
     if (isOver) return;

@@ -7,7 +7,7 @@ import { keep, kept } from '../../api/tab-storage.ts';
 import { keepsOriginal, type Turn } from './turn.ts';
 
 /** Total size of the images of kept turns, in characters. The tab's storage holds about five million. */
-const MOST_KEPT_IMAGES = 2_000_000;
+const MAX_KEPT_IMAGES = 2_000_000;
 /** The service forgets a key after 24 hours. After that, a retry would be charged again. */
 const RESUMABLE_MS = 23 * 3_600_000;
 
@@ -65,7 +65,7 @@ const isKeptAlike = (one: Turn, other: Turn | undefined): boolean =>
 
 /** Returns the turns whose images fit into the tab's storage. Without its images, a turn would be another request. */
 function keepable(of: readonly Turn[]): Turn[] {
-  let left = MOST_KEPT_IMAGES;
+  let left = MAX_KEPT_IMAGES;
   return of.filter(({ body: { images = [] } }) => {
     left -= images.reduce((sum, { length }) => sum + length, 0);
     return images.length === 0 || left >= 0;

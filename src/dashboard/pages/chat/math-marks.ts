@@ -5,7 +5,7 @@ const marks = /`+|~{3,}|\$\$|\\[[(]|\\[\s\S]|\$/g;
 const closings: Record<string, string> = { '\\[': '\\]', '\\(': '\\)' };
 
 /** Length in characters. */
-const LONGEST_FORMULA = 2000;
+const MAX_FORMULA_LENGTH = 2000;
 
 /** Characters that prices and variable names do not contain. */
 const isLikely = /[\\^_{}=<>+]|^[a-zA-Z]$/;
@@ -47,8 +47,8 @@ export function withMathMarks(text: string): string {
       continue;
     }
     const indent = mark === '$' || mark === '\\(' ? undefined : indentAlone(text, found.index, after);
-    const formula = end - start > LONGEST_FORMULA ? '' : text.slice(start, end).trim();
-    const isOnLines = text.slice(start, Math.min(end, start + LONGEST_FORMULA)).includes('\n');
+    const formula = end - start > MAX_FORMULA_LENGTH ? '' : text.slice(start, end).trim();
+    const isOnLines = text.slice(start, Math.min(end, start + MAX_FORMULA_LENGTH)).includes('\n');
     if (mark === '$$' && (formula === '' || isOnLines || indent === undefined)) {
       marks.lastIndex = after;
       continue;

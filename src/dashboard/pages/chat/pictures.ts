@@ -3,19 +3,19 @@ import { api, ok } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
 import { perConversation } from './per-conversation.ts';
 
-export const MOST_PICTURES = 8;
+export const MAX_IMAGES = 8;
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 export const acceptedTypes = types.join(',');
 
 /** Larger files are not decoded, because that takes memory. */
-const MOST_BYTES = 50 * 1024 * 1024;
+const MAX_BYTES = 50 * 1024 * 1024;
 /** Length of a `data:` URL: eight fit into a message of 4 MiB. */
-const MOST_CHARACTERS = 500_000;
+const MAX_CHARACTERS = 500_000;
 /** Models scale larger images down. */
-const MOST_PIXELS = 1568;
+const MAX_PIXELS = 1568;
 const attempts = [
-  { side: MOST_PIXELS, quality: 0.85 },
-  { side: MOST_PIXELS, quality: 0.65 },
+  { side: MAX_PIXELS, quality: 0.85 },
+  { side: MAX_PIXELS, quality: 0.65 },
   { side: 1024, quality: 0.7 },
   { side: 768, quality: 0.6 },
 ];
@@ -47,7 +47,7 @@ function drawn(image: ImageBitmap, side: number, quality: number): string {
 /** Converts the file to a `data:` URL, and scales it down if it is large. */
 async function urlOf(file: File): Promise<string | Refusal> {
   if (!types.includes(file.type)) return 'wrongType';
-  if (file.size > MOST_BYTES) return 'tooLarge';
+  if (file.size > MAX_BYTES) return 'tooLarge';
   let image: ImageBitmap;
   try {
     image = await createImageBitmap(file);
@@ -55,11 +55,11 @@ async function urlOf(file: File): Promise<string | Refusal> {
     return 'wrongType';
   }
   try {
-    if (file.size * (4 / 3) < MOST_CHARACTERS - 100 && Math.max(image.width, image.height) <= MOST_PIXELS)
+    if (file.size * (4 / 3) < MAX_CHARACTERS - 100 && Math.max(image.width, image.height) <= MAX_PIXELS)
       return await readAsUrl(file);
     for (const { quality, side } of attempts) {
       const url = drawn(image, side, quality);
-      if (url.startsWith('data:image/jpeg') && url.length <= MOST_CHARACTERS) return url;
+      if (url.startsWith('data:image/jpeg') && url.length <= MAX_CHARACTERS) return url;
     }
     return 'tooLarge';
   } catch {
@@ -91,11 +91,11 @@ export async function attach(
 ): Promise<{ refusal: Refusal; name: string } | null> {
   for (const file of files) {
     const { name } = file;
-    if (picturesOf(conversationId).length >= MOST_PICTURES) return { refusal: 'tooMany', name };
+    if (picturesOf(conversationId).length >= MAX_IMAGES) return { refusal: 'tooMany', name };
     const url = await urlOf(file);
     if (url === 'wrongType' || url === 'tooLarge' || url === 'tooMany') return { refusal: url, name };
     const before = picturesOf(conversationId);
-    if (before.length >= MOST_PICTURES) return { refusal: 'tooMany', name };
+    if (before.length >= MAX_IMAGES) return { refusal: 'tooMany', name };
     setPictures(conversationId, [...before, url]);
   }
   return null;

@@ -20,7 +20,7 @@ const END_ARRIVES_MS = 5000;
 /** The pause between two renderings, as a multiple of the rendering time. */
 const REST = 3;
 const ASK_AGAIN_MS = 1000;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 let turns: readonly Turn[] = restoredTurns();
 const listeners = new Set<() => void>();
@@ -179,7 +179,7 @@ async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEven
     } catch (error) {
       if (toProblem(error).code !== 'idempotencyInProgress') throw error;
       // Each attempt counts toward the plan's requests per minute.
-      await pause(Math.min(attempt * ASK_AGAIN_MS, LONGEST_PAUSE_MS), signal);
+      await pause(Math.min(attempt * ASK_AGAIN_MS, MAX_PAUSE_MS), signal);
     }
   }
 }

@@ -5,7 +5,7 @@ import { t } from '../../texts/language.ts';
 import type { Days } from './filters.ts';
 
 /** The API's maximum. The log's filter offers keys of all these days. */
-const MOST_DAYS = 90;
+const MAX_DAYS = 90;
 
 export type KeyLabel = Schemas['KeyLabel'];
 export type DayUsage = Schemas['DayUsage'];
@@ -15,9 +15,9 @@ export function useHistory() {
   // Renders when today's usage loads, and when the day ends.
   useUsage();
   return useQuery({
-    queryKey: ['usage', 'history', MOST_DAYS],
+    queryKey: ['usage', 'history', MAX_DAYS],
     queryFn: ({ signal }) =>
-      ok(api.GET('/api/v1/usage/history', { params: { query: { days: MOST_DAYS } }, signal })),
+      ok(api.GET('/api/v1/usage/history', { params: { query: { days: MAX_DAYS } }, signal })),
     ...usageIsStale,
     refetchInterval: untilNextDay,
   });

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
-import { normaliseOrigin, OriginError } from '../../../domain/origins.ts';
+import { normalizeOrigin, OriginError } from '../../../domain/origins.ts';
 import { toProblem } from '../../api/errors.ts';
 import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -58,7 +58,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   // Uses the service's rule, so that errors show before the form is sent.
   const withOrigin = (typed: string): string[] | undefined => {
     try {
-      const origin = normaliseOrigin(typed);
+      const origin = normalizeOrigin(typed);
       const isListed = origins.includes(origin);
       setRefusal(isListed ? t('keys.origins.inList') : undefined);
       return isListed ? undefined : [...origins, origin];
