@@ -245,7 +245,7 @@ export const errorTable = {
 } as const satisfies Record<string, ErrorEntry>;
 
 /** Whether responses with this error have `X-Parley-Attempts`. */
-export const tellsAttempts = (code: ErrorCode): boolean =>
+export const hasAttempts = (code: ErrorCode): boolean =>
   code === 'upstreamError' || code === 'upstreamTimeout';
 
 export type ErrorCode = keyof typeof errorTable;

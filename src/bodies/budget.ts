@@ -21,7 +21,7 @@ export type Share<A extends Answer = Answer> = {
 export type Budget = { share(sender: string): Share };
 
 /** The bytes that workers hold for the beginnings of bodies, so that they need not ask the primary for them. */
-export const apartOf = (bytes: number): number => Math.floor(bytes / RESERVED_PART / 2);
+export const workerBytes = (bytes: number): number => Math.floor(bytes / RESERVED_PART / 2);
 
 export class BodyBudget implements Budget {
   readonly #bytes: number;

@@ -11,7 +11,7 @@ import { putLongStringsBack } from './long-strings.ts';
 import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
 import { markIncomplete, rememberJson, SealedJson } from './sealed.ts';
-import { Turns } from './turns.ts';
+import { ParseQueue } from './turns.ts';
 import type { Result, Task } from './worker.ts';
 
 /** How many bodies may wait for the worker. The byte budget limits them too. */
@@ -28,7 +28,7 @@ export class BusyError extends Error {
 }
 
 export class BodyParser {
-  readonly #turns = new Turns(MAX_WAITING);
+  readonly queue = new ParseQueue(MAX_WAITING);
   #pool: Piscina<Task, Result> | undefined;
   #isClosed = false;
 
@@ -62,7 +62,7 @@ export class BodyParser {
 
   async #run(task: Task): Promise<Result> {
     try {
-      return await this.#turns.run(task.length, () => this.#runNow(task));
+      return await this.queue.run(task.length, () => this.#runNow(task));
     } catch (error) {
       throw new BusyError(error);
     }

@@ -1,6 +1,6 @@
 type Waiting = { weight: number; begin: () => void };
 
-export class TurnError extends Error {
+export class QueueFullError extends Error {
   constructor() {
     super('Too many bodies are waiting to be parsed.');
     this.name = 'TurnError';
@@ -11,7 +11,7 @@ export class TurnError extends Error {
  * Runs one task at a time, smallest first. Each time another task overtakes a waiting one, its weight halves. At most
  * 25 tasks therefore overtake the largest body. Contract section 6.
  */
-export class Turns {
+export class ParseQueue {
   readonly #most: number;
   readonly #waiting: Waiting[] = [];
   #isTaken = false;
@@ -23,7 +23,7 @@ export class Turns {
   /** @throws TurnError if too many tasks wait, and whatever the work throws */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     if (this.#isTaken) {
-      if (this.#waiting.length >= this.#most) throw new TurnError();
+      if (this.#waiting.length >= this.#most) throw new QueueFullError();
       await new Promise<void>((begin) => this.#waiting.push({ weight: bytes, begin }));
     }
     this.#isTaken = true;

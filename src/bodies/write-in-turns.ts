@@ -1,5 +1,5 @@
 /** Writes large values as JSON without blocking the event loop. Contract section 6. */
-import { setImmediate as otherRequests } from 'node:timers/promises';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { rememberJson } from './sealed.ts';
 
 /** Smaller values take well under a millisecond. */
@@ -47,7 +47,7 @@ export function lengthOf(value: unknown): number {
  * Writes a large value in turns and remembers its JSON, so that `writeJson` need not write it. The value must not
  * change afterward.
  */
-export async function writeInTurns(value: object): Promise<void> {
+export async function writeInSlices(value: object): Promise<void> {
   if (lengthOf(value) <= LARGE) return;
   const pieces: Buffer[] = [];
   let waiting = '';
@@ -56,7 +56,7 @@ export async function writeInTurns(value: object): Promise<void> {
     if (waiting.length < LARGE) continue;
     pieces.push(Buffer.from(waiting));
     waiting = '';
-    await otherRequests();
+    await letOthersRun();
   }
   pieces.push(Buffer.from(waiting));
   rememberJson(value, Buffer.concat(pieces));

@@ -27,7 +27,7 @@ export async function accountOf(db: Db, email: string): Promise<Account> {
   return account;
 }
 
-const gone = () => new CommandError('The account has just been deleted.');
+const accountDeleted = () => new CommandError('The account has just been deleted.');
 
 function planOf({ plans }: Config, id: string): Plan {
   const plan = plans.find(id);
@@ -155,7 +155,7 @@ const suspension = (isSuspended: boolean): DatabaseCommand => ({
   run: async ({ db }, { positionals: [email = ''] }) => {
     const { id } = await accountOf(db, email);
     const account = await changeAccountAs(db, commandLine, id, { isSuspended });
-    if (account === undefined) throw gone();
+    if (account === undefined) throw accountDeleted();
     const text = isSuspended
       ? `${account.email} is suspended. Its sessions have ended, and its keys are refused on every replica within a second.`
       : `${account.email} can sign in again, and its keys work.`;
@@ -195,7 +195,7 @@ const changePlan: DatabaseCommand = {
     const account = await accountOf(db, email);
     const change = { plan: plan.id, billingPeriod: period };
     const updated = await changeAccountAs(db, commandLine, account.id, change);
-    if (updated === undefined) throw gone();
+    if (updated === undefined) throw accountDeleted();
     return {
       text: [`${updated.email} is now on the ${updated.plan} plan, billed ${updated.billingPeriod}.`],
       value: shown(updated),

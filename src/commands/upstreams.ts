@@ -11,7 +11,7 @@ import { CommandError, type DatabaseCommand } from './command.ts';
 
 /** How long processes may take to respond. */
 const PATIENCE_MS = 10_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 const notRunning = () =>
   new CommandError('No service is running on this database. A service reads UPSTREAMS_FILE when it starts.');
@@ -19,7 +19,7 @@ const notRunning = () =>
 async function reloadEverywhere(db: Db): Promise<(ReloadOutcome | undefined)[]> {
   const id = await askToReload(db);
   try {
-    for (const until = performance.now() + PATIENCE_MS; ; await delay(LOOK_MS)) {
+    for (const until = performance.now() + PATIENCE_MS; ; await delay(POLL_MS)) {
       const outcomes = await reloadOutcomes(db, id);
       if (outcomes.length === 0) throw notRunning();
       if (!outcomes.includes(undefined) || performance.now() > until) return outcomes;

@@ -25,10 +25,10 @@ export type ChatTurn = {
   replacedId: string | undefined;
 };
 
-type Asked = Static<typeof ChatRequest>;
+type ChatBody = Static<typeof ChatRequest>;
 
 /** Adds the conversation's settings to a request that does not set them. */
-export function withSettings(body: Asked, conversation: Conversation | undefined): Asked {
+export function withSettings(body: ChatBody, conversation: Conversation | undefined): ChatBody {
   const instructions = body.instructions ?? conversation?.instructions ?? undefined;
   const temperature = body.temperature ?? conversation?.temperature ?? undefined;
   return {
@@ -40,7 +40,7 @@ export function withSettings(body: Asked, conversation: Conversation | undefined
 
 export function chatTurn(
   owner: Owner,
-  body: Asked,
+  body: ChatBody,
   model: string,
   history: History,
   kinds: MessageImage[] = [],
@@ -78,7 +78,7 @@ export function chatTurn(
   };
 }
 
-export type Answered = {
+export type FinishedReply = {
   /** The request ID of the admission. */
   id: string;
   text: string;
@@ -88,7 +88,7 @@ export type Answered = {
   isStopped: boolean;
 };
 
-export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatReply> {
+export function replyTo(turn: ChatTurn, answered: FinishedReply): Static<typeof ChatReply> {
   return {
     id: answered.id,
     conversation_id: turn.conversationId,
@@ -105,7 +105,7 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
 /** Maps unknown reasons to `stop`. */
 const toFinishReason = (reason: string) => finishReasons.find((known) => known === reason) ?? 'stop';
 
-type Ending = Pick<Answered, 'text' | 'isStopped' | 'finishReason'> & {
+type Ending = Pick<FinishedReply, 'text' | 'isStopped' | 'finishReason'> & {
   /** Whether the reply ended on its own. Only then may it replace another one. */
   isWhole: boolean;
 };
@@ -169,7 +169,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       signal = of;
       return engine.stream(input, of);
     },
-    tell(chunk) {
+    encode(chunk) {
       tally.add(chunk);
       const [choice] = chunk.choices;
       finishReason = choice?.finish_reason ?? finishReason;

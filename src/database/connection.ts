@@ -132,18 +132,18 @@ export class Connection {
       this.run(setUp).catch((error) => this.lose(error));
     }
     return new Promise((resolve, reject) => {
-      const settle = (act: (value: never) => void) => (value: unknown) => {
+      const finish = (act: (value: never) => void) => (value: unknown) => {
         clearTimeout(timer);
         this.#underWay.delete(fail);
         act(value as never);
       };
-      const fail = settle(reject);
+      const fail = finish(reject);
       const late = () =>
         this.lose(new DatabaseUnavailable('CONNECTION_CLOSED', `No response within ${patienceMs} ms.`));
       const timer = patienceMs === undefined ? undefined : setTimeout(late, patienceMs);
       this.#underWay.add(fail);
       const query = this.#sql.unsafe(text, parameters as never[], { prepare: options.isPrepared ?? false });
-      (options.asArrays ? query.values() : query).then(settle(resolve), (error) => {
+      (options.asArrays ? query.values() : query).then(finish(resolve), (error) => {
         if (endsConnection(error)) this.lose(error);
         fail(error);
       });

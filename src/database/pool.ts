@@ -63,13 +63,13 @@ export class Pool {
         reject(new DatabaseUnavailable('CONNECT_TIMEOUT', `No connection was free within ${patienceMs} ms.`));
       };
       const timer = patienceMs === undefined ? undefined : setTimeout(late, patienceMs);
-      const settle =
+      const finish =
         <Value>(act: (value: Value) => void) =>
         (value: Value) => {
           clearTimeout(timer);
           act(value);
         };
-      const waiting = { take: settle(resolve), giveUp: settle(reject) };
+      const waiting = { take: finish(resolve), giveUp: finish(reject) };
       this.#waiting.push(waiting);
     });
   }

@@ -121,22 +121,22 @@ if (current) {
 // Copies the page as Markdown. If that is not possible, only the link beside the button remains.
 for (const button of document.querySelectorAll('.copy-page')) {
   button.hidden = !navigator.clipboard;
-  const said = document.createElement('span');
-  said.role = 'status';
-  button.closest('p').append(said);
+  const notice = document.createElement('span');
+  notice.role = 'status';
+  button.closest('p').append(notice);
   const read = async () => {
     const response = await fetch(button.dataset.markdown);
     if (!response.ok) throw new Error(`The page could not be read: ${response.status}`);
     return new Blob([await response.text()], { type: 'text/plain' });
   };
   button.addEventListener('click', async () => {
-    said.textContent = '';
+    notice.textContent = '';
     try {
       // With a promise, Safari still treats this as part of the click.
       await navigator.clipboard.write([new ClipboardItem({ 'text/plain': read() })]);
-      said.textContent = 'Copied the page as Markdown.';
+      notice.textContent = 'Copied the page as Markdown.';
     } catch {
-      said.textContent = 'The page could not be copied. Open it as Markdown instead.';
+      notice.textContent = 'The page could not be copied. Open it as Markdown instead.';
     }
   });
 }

@@ -152,9 +152,9 @@ function below(document: object, schema: Schema, path: string, inside: Inside): 
   );
 }
 
-type Asked = { path: string; isRequired: boolean; inside: Inside };
+type FieldContext = { path: string; isRequired: boolean; inside: Inside };
 
-function fieldRows(document: object, property: Schema, { inside, isRequired, path }: Asked): Field[] {
+function fieldRows(document: object, property: Schema, { inside, isRequired, path }: FieldContext): Field[] {
   const whole = resolved(document, property);
   const choices = choicesOf(document, property);
   const types = [...new Set(choices.map((choice) => typeText(document, choice)))];

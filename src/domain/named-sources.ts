@@ -32,13 +32,13 @@ const MAX_TEXT_MEMBER_LENGTH = 20;
 /** Tool definitions, in which URLs only name schemas. */
 const definitions = new Set(['function', 'custom']);
 /** Text members of the Responses and Messages APIs. */
-const saidTexts = new Set([
+const originalTexts = new Set([
   ...texts,
   ...['signature', 'encrypted_content', 'summary', 'citations', 'logprobs', 'arguments', 'input'],
   ...['input_schema', 'input_examples', 'parameters', 'format'],
 ]);
 /** Members that hold text if they are strings. `data` is base64, or the text of a document. */
-const saidStrings = new Set([
+const originalStrings = new Set([
   ...['content', 'output', 'title', 'context', 'description', 'data'],
   // The origin of a search result.
   'source',
@@ -157,14 +157,14 @@ export function checkNamedSources(body: Body, allowed: ReadonlySet<string>): voi
 }
 
 /** Members of requests in the Responses and Messages APIs that can refer to sources. */
-const saidMembers = ['system', 'messages', 'input', 'tools'];
+const originalMembers = ['system', 'messages', 'input', 'tools'];
 
 /** The same check for a request in one of these APIs, as its upstream receives it. Throws the same errors. */
-export function checkSaidSources(
+export function checkOriginalSources(
   body: Readonly<Record<string, unknown>>,
   allowed: ReadonlySet<string>,
 ): void {
-  const at = { allowed, isMember: false, skipped: saidTexts, skippedStrings: saidStrings };
-  for (const name of saidMembers)
+  const at = { allowed, isMember: false, skipped: originalTexts, skippedStrings: originalStrings };
+  for (const name of originalMembers)
     if (typeof body[name] === 'object') visit(body[name], { ...at, path: name });
 }

@@ -10,9 +10,9 @@ export const argon2Parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2,
 /** How many of libuv's four threads hash at once. The others stay free for files and DNS lookups. */
 const RUNNING_AT_ONCE = 2;
 /** At 15 to 60 ms each, two at a time, the last in the queue waits for 0.5 to 2 seconds. */
-const WAITING_AT_MOST = 64;
+const MAX_WAITING = 64;
 
-const queue = { name: 'hash', slots: RUNNING_AT_ONCE, waiting: WAITING_AT_MOST };
+const queue = { name: 'hash', slots: RUNNING_AT_ONCE, waiting: MAX_WAITING };
 let slots: Slots = new LocalSlots();
 
 /** Replaces the queue for a process that shares its processors with other hashing processes. */
@@ -20,7 +20,7 @@ export function queueHashesWith(shared: Slots): void {
   slots = shared;
 }
 
-async function inTurn<T>(task: () => Promise<T>, owner: string | null): Promise<T> {
+async function queued<T>(task: () => Promise<T>, owner: string | null): Promise<T> {
   const release = await slots.take(queue, owner);
   try {
     return await task();
@@ -38,7 +38,7 @@ export const unknownAccountHash =
 
 /** Returns a PHC string. `owner` is the client's address, null for the operator. Throws ApiError `overloaded`. */
 export const hashPassword = (password: string, owner: string | null = null): Promise<string> =>
-  inTurn(() => hash(normalized(password), argon2Parameters), owner);
+  queued(() => hash(normalized(password), argon2Parameters), owner);
 
 /** `stored` is null if the account does not exist; the check then takes equally long. Throws ApiError `overloaded`. */
 export async function verifyPassword(
@@ -46,6 +46,6 @@ export async function verifyPassword(
   password: string,
   owner: string | null = null,
 ): Promise<boolean> {
-  const isRight = await inTurn(() => verify(stored ?? unknownAccountHash, normalized(password)), owner);
+  const isRight = await queued(() => verify(stored ?? unknownAccountHash, normalized(password)), owner);
   return stored !== null && isRight;
 }

@@ -21,7 +21,7 @@ import { routedEmbeddings } from './routing/embeddings.ts';
 import { routedImages } from './routing/images.ts';
 import { Router } from './routing/router.ts';
 import { stoppableChat } from './stoppable.ts';
-import { type Place, tracedChat, tracedEmbeddings, tracedImages, tracedSearch } from './traced.ts';
+import { type TraceContext, tracedChat, tracedEmbeddings, tracedImages, tracedSearch } from './traced.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from './upstream/chat.ts';
 import { createUpstreamEmbeddings, type UpstreamEmbeddingsOptions } from './upstream/embeddings.ts';
 import { createUpstreamImages, type UpstreamImagesOptions } from './upstream/images.ts';
@@ -61,7 +61,8 @@ export function createEngines(
     onResponse: (status: number | undefined, seconds: number) =>
       metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds),
   });
-  const placeOf = (place: Omit<Place, 'tracer'>): Place | undefined => tracer && { ...place, tracer };
+  const traceContext = (place: Omit<TraceContext, 'tracer'>): TraceContext | undefined =>
+    tracer && { ...place, tracer };
   const router =
     config.upstreams &&
     new Router(config.upstreams.settings, {
@@ -72,13 +73,13 @@ export function createEngines(
     : chat
       ? tracedChat(
           createUpstreamChat({ ...chat, dialect: dialects[chat.kind ?? 'openai'], ...optionsFor('chat') }),
-          placeOf({ url: chat.url, ...(chat.kind && { kind: chat.kind }) }),
+          traceContext({ url: chat.url, ...(chat.kind && { kind: chat.kind }) }),
         )
       : builtinChat(documentation, publicUrl);
   const oneImages = images
     ? tracedImages(
         createUpstreamImages({ ...images, ...optionsFor('images') }),
-        placeOf({
+        traceContext({
           url: images.url,
           ...(images.model && { models: [{ id: images.model, upstream: images.model }] }),
         }),
@@ -87,7 +88,7 @@ export function createEngines(
   const oneEmbeddings = embeddings
     ? tracedEmbeddings(
         createUpstreamEmbeddings({ ...embeddings, ...optionsFor('embeddings') }),
-        placeOf(embeddings),
+        traceContext(embeddings),
       )
     : builtinEmbeddings();
   const aliases = config.chatModelAliases;
@@ -99,7 +100,7 @@ export function createEngines(
     },
     images: router ? routedImages(router, oneImages) : oneImages,
     search: search
-      ? tracedSearch(createUpstreamSearch({ ...search, ...optionsFor('search') }), placeOf(search))
+      ? tracedSearch(createUpstreamSearch({ ...search, ...optionsFor('search') }), traceContext(search))
       : builtinSearch(documentation, publicUrl),
     embeddings: router ? routedEmbeddings(router, oneEmbeddings) : oneEmbeddings,
   };

@@ -22,7 +22,7 @@ import type { NamedModel } from './upstream/model-map.ts';
 import { tokensOf } from './upstream/usage.ts';
 
 /** The server that an engine calls. */
-export type Place = {
+export type TraceContext = {
   tracer: Tracer;
   url: string;
   kind?: UpstreamKind;
@@ -43,7 +43,7 @@ const providers: Record<UpstreamKind, string | undefined> = {
 
 const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
 
-function attributesOf({ kind, name, url }: Place): Attributes {
+function attributesOf({ kind, name, url }: TraceContext): Attributes {
   const server = new URL(url);
   return {
     'gen_ai.provider.name': providers[kind ?? 'openai'],
@@ -64,7 +64,7 @@ class TracedWork {
   readonly span: Span | undefined;
   readonly #signal: DerivedSignal;
 
-  constructor(place: Place, signal: AbortSignal, name: string, attributes: Attributes) {
+  constructor(place: TraceContext, signal: AbortSignal, name: string, attributes: Attributes) {
     this.#signal = new DerivedSignal(signal);
     const trace = traceOfWork(signal);
     // Work without a request, such as probing a server.
@@ -144,7 +144,7 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
 
   constructor(
     engine: ChatEngine,
-    place: Place,
+    place: TraceContext,
     input: CompletionInput,
     signal: AbortSignal,
     call?: ChatCall,
@@ -198,7 +198,7 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
 }
 
 /** Adds spans to an engine. Returns it unchanged if `place` is undefined, because tracing is off. */
-export function tracedChat(engine: ChatEngine, place: Place | undefined): ChatEngine {
+export function tracedChat(engine: ChatEngine, place: TraceContext | undefined): ChatEngine {
   if (place === undefined) return engine;
   return {
     ...engine,
@@ -224,7 +224,7 @@ export function tracedChat(engine: ChatEngine, place: Place | undefined): ChatEn
 
 /** The requested model. Only a model that the operator configured appears in the name of the span. */
 function modelOf(
-  { isOperators, models }: Place,
+  { isOperators, models }: TraceContext,
   named: string | undefined,
 ): { name?: string; attribute?: string } {
   if (isOperators && named !== undefined) return { name: named, attribute: named };
@@ -236,7 +236,7 @@ function modelOf(
 const named = (operation: string, model: string | undefined) =>
   model === undefined ? operation : `${operation} ${model}`;
 
-export function tracedEmbeddings(engine: EmbeddingEngine, place: Place | undefined): EmbeddingEngine {
+export function tracedEmbeddings(engine: EmbeddingEngine, place: TraceContext | undefined): EmbeddingEngine {
   if (place === undefined) return engine;
   return {
     ...engine,
@@ -257,7 +257,7 @@ export function tracedEmbeddings(engine: EmbeddingEngine, place: Place | undefin
   };
 }
 
-export function tracedImages(engine: ImageEngine, place: Place | undefined): ImageEngine {
+export function tracedImages(engine: ImageEngine, place: TraceContext | undefined): ImageEngine {
   if (place === undefined) return engine;
   return {
     ...engine,
@@ -276,7 +276,7 @@ export function tracedImages(engine: ImageEngine, place: Place | undefined): Ima
   };
 }
 
-export function tracedSearch(engine: SearchEngine, place: Place | undefined): SearchEngine {
+export function tracedSearch(engine: SearchEngine, place: TraceContext | undefined): SearchEngine {
   if (place === undefined) return engine;
   return {
     ...engine,

@@ -31,7 +31,7 @@ export type CompletionChunk = Static<typeof CompletionChunkSchema>;
 export type CompletionInput = Static<typeof CompletionRequest> & { model: string } & Record<string, unknown>;
 
 /** A request of an API other than chat completions. Upstreams with the same API receive it almost unchanged. */
-export type SaidRequest = {
+export type OriginalRequest = {
   language: 'responses' | 'anthropic';
   /** Creates the body, without the features that Parley implements itself and those that it does not allow. */
   body(): Record<string, unknown>;
@@ -56,7 +56,7 @@ export type RoutedCall = {
 
 /** Input and callbacks of a chat request besides its body. */
 export type ChatCall = RoutedCall & {
-  said?: SaidRequest | undefined;
+  original?: OriginalRequest | undefined;
   /** The model's output limit in tokens, for upstreams that require a limit in each request. */
   maxOutputTokens?: number | undefined;
 };

@@ -4,7 +4,7 @@ import type { Db } from '../database/client.ts';
 import { answerReload, openReloads, type ReloadOutcome } from '../store/upstream-reloads.ts';
 import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /** Reads the file. Returns an error message if it is invalid, in which case nothing has changed. */
 export type Reload = () => string | undefined;
@@ -34,7 +34,7 @@ export class UpstreamReloads {
       this.#underWay ??= this.#look().finally(() => {
         this.#underWay = undefined;
       });
-    }, LOOK_MS).unref();
+    }, POLL_MS).unref();
   }
 
   async stop(): Promise<void> {

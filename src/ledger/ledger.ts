@@ -8,7 +8,7 @@ import type { Database } from '../database/client.ts';
 import type { PlanCatalog } from '../domain/plans.ts';
 import { ApiError, accountGone } from '../errors.ts';
 import { processId } from '../store/leases.ts';
-import type { Settled } from '../store/ledger.ts';
+import type { SettleResult } from '../store/ledger.ts';
 import { readUsage, type UsageReading } from '../store/usage.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import type { OutageLog } from '../telemetry/outage-log.ts';
@@ -125,7 +125,7 @@ export class Ledger {
       return;
     }
     const row = settlementOf(admission.held === undefined ? 'final' : 'charge', admission, outcome);
-    let settled: Settled | undefined;
+    let settled: SettleResult | undefined;
     admission.held?.settle();
     try {
       do settled = await this.#writer.settle(row);

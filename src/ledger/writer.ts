@@ -14,8 +14,8 @@ import {
   type HeldUnits,
   NO_LEASE,
   renewLease,
-  type Settled,
   type SettlementRow,
+  type SettleResult,
   settleCharges,
   sweepCharges,
 } from '../store/ledger.ts';
@@ -59,7 +59,7 @@ export class LedgerWriter {
   readonly #log: OutageLog;
   readonly #metrics: Metrics;
   readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
-  readonly #settlements: AccountQueues<SettlementRow, Settled>;
+  readonly #settlements: AccountQueues<SettlementRow, SettleResult>;
   /** Rows sent but not acknowledged. They may have taken effect, so the charge's next statement has to check. */
   readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
@@ -109,7 +109,7 @@ export class LedgerWriter {
     }
   }
 
-  settle(row: SettlementRow): Promise<Settled> {
+  settle(row: SettlementRow): Promise<SettleResult> {
     const startedAt = performance.now();
     return this.#settlements.submit(row).finally(() => this.#noteWait('settlement', startedAt));
   }
@@ -214,7 +214,7 @@ export class LedgerWriter {
     return rows.map(({ id }) => byId.get(id));
   }
 
-  async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<Settled[]> {
+  async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<SettleResult[]> {
     const settled = await this.#sendUntilAnswered('settlement', rows, () => {
       const isRepeated = rows.some((row) => this.#unanswered.has(row));
       return settleCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);

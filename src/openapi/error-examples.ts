@@ -131,5 +131,5 @@ export function errorExamples(
 }
 
 /** Joins the errors' `about` texts, for the name of a response. */
-export const aboutOf = (codes: readonly ErrorCode[], examples: ErrorExamples): string =>
+export const describeErrors = (codes: readonly ErrorCode[], examples: ErrorExamples): string =>
   [...new Set(codes.map((code) => examples(code)[0].about))].join('');

@@ -5,8 +5,8 @@ import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import { messagesSetName } from '../../schemas/messages-errors.ts';
 import { anthropicEnvelope, errorEnvelope } from '../errors.ts';
 import {
-  aboutOf,
   capitalized,
+  describeErrors,
   type ErrorExample,
   type ErrorExamples,
   exampleOrigin,
@@ -119,7 +119,7 @@ export function errorResponses(
       const set = errorSetName(ofStatus);
       const [prefix, base] = [capitalized(access), set.replace(/Error$/, '')];
       const isOfMessages = config.surface === 'anthropic';
-      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${aboutOf(ofStatus, examples)}${endOf(config)}`;
+      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${describeErrors(ofStatus, examples)}${endOf(config)}`;
       const sorted = [...ofStatus].sort();
       shared.responses[name] ??= {
         description: sorted.map(lineOf).join('\n'),

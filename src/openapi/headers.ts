@@ -1,6 +1,6 @@
 /** Documents the headers of each response, based on the route's config. */
 import type { FastifyContextConfig } from 'fastify';
-import { type ErrorCode, headersOf, tellsAttempts } from '../../schemas/errors.ts';
+import { type ErrorCode, hasAttempts, headersOf } from '../../schemas/errors.ts';
 import { modelTasks } from '../../schemas/models.ts';
 
 type Reference = { $ref: string };
@@ -137,7 +137,7 @@ export function errorHeaders(status: number, config: FastifyContextConfig, codes
     ...(status === 429 && access === 'public' ? rateNames : []),
     ...challengeAndPause.filter(has),
     ...(codes.some((code) => stored.includes(code)) ? (['Idempotency-Replayed'] as const) : []),
-    ...(codes.some(tellsAttempts) ? (['X-Parley-Attempts'] as const) : []),
+    ...(codes.some(hasAttempts) ? (['X-Parley-Attempts'] as const) : []),
     ...(has('X-Should-Retry') ? (['X-Should-Retry'] as const) : []),
   ]);
 }

@@ -1,7 +1,7 @@
 /** Receives and parses JSON bodies. Contract section 6, reliability tests 15, 41 to 44, 48, 57, and 58. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { apartOf, BodyBudget, type Budget } from '../bodies/budget.ts';
+import { BodyBudget, type Budget, workerBytes } from '../bodies/budget.ts';
 import { BodyError } from '../bodies/parse.ts';
 import { BodyParser, BusyError } from '../bodies/parser.ts';
 import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
@@ -69,7 +69,7 @@ function mayBeLeftOut(app: FastifyInstance, body: unknown): boolean {
 
 function budgetOf({ config: { bodyMemoryBytes }, membership }: FastifyInstance): Budget {
   if (membership === null) return new BodyBudget(bodyMemoryBytes);
-  return new SharedBudget(membership.primary, shareOf(apartOf(bodyMemoryBytes), membership.workers));
+  return new SharedBudget(membership.primary, shareOf(workerBytes(bodyMemoryBytes), membership.workers));
 }
 
 export default fp(

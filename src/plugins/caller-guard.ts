@@ -4,7 +4,7 @@ import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../keys/access.ts';
 import { acceptSession } from '../requests/accept-session.ts';
 import { keyCredential, missingCredentials } from '../requests/credentials.ts';
-import { judgeLateBodies } from '../requests/late-body.ts';
+import { recheckAfterSlowBody } from '../requests/late-body.ts';
 import { acceptOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
 
@@ -54,7 +54,7 @@ export default fp(
       else await fromKey(request, reply, credential);
     });
 
-    judgeLateBodies(app, async (request, reply) => {
+    recheckAfterSlowBody(app, async (request, reply) => {
       const credential = keyCredential(request);
       if (credential === undefined) {
         if ((await restoreSession(request)) === null) throw missingCredentials(request);

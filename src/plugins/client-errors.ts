@@ -9,7 +9,7 @@ import { ApiError, errorEnvelope } from '../errors.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** How long a connection stays open so that the client can read the error. */
-const LAST_WORDS_MS = 1000;
+const FLUSH_MS = 1000;
 /** After an early response, the connection stays open only if the whole body is at most this long. */
 const SHORT_BODY_BYTES = 64 * 1024;
 
@@ -44,7 +44,7 @@ export function answerClientError(publicUrl: string) {
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
     // Give the client time to read the response, but do not rely on it to close the connection.
-    setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
+    setTimeout(() => socket.destroy(), FLUSH_MS).unref();
   };
 }
 

@@ -11,7 +11,7 @@ import { isOwnOrigin } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
 import { rateHeaderNames } from '../rate-headers.ts';
 import { ownAddress } from '../requests/csrf.ts';
-import { listedOrigins, ORIGINS_AT_ONCE } from '../store/origins.ts';
+import { listedOrigins, ORIGINS_PER_QUERY } from '../store/origins.ts';
 import { methodNotAllowed } from './methods.ts';
 
 const MAX_AGE_SECONDS = 600;
@@ -85,7 +85,7 @@ export const preflights = fp(
   async (scope) => {
     // Runs one statement at a time, so that a flood of preflights uses only one connection.
     const listed = new GroupCommit<string, boolean>({
-      batchSize: ORIGINS_AT_ONCE,
+      batchSize: ORIGINS_PER_QUERY,
       queueSize: 10_000,
       write: async (origins) => {
         const found = await listedOrigins(scope.db, [...new Set(origins)]);

@@ -11,7 +11,7 @@ import { Drain } from '../requests/drain.ts';
 /** How often shutdown closes idle connections. */
 const SWEEP_MS = 100;
 /** How long clients have to read the end of an interrupted response. */
-const LAST_WORDS_MS = 2000;
+const FLUSH_MS = 2000;
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -44,8 +44,8 @@ export default fp(
       server.closeIdleConnections();
     };
     const onDeadline = () => {
-      app.inFlight.giveUp(new ApiError('serviceUnavailable'));
-      timers.push(setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS));
+      app.inFlight.abortAll(new ApiError('serviceUnavailable'));
+      timers.push(setTimeout(() => server.closeAllConnections(), FLUSH_MS));
     };
 
     app.addHook('preClose', async () => {

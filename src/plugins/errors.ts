@@ -2,7 +2,7 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { tellsAttempts } from '../../schemas/errors.ts';
+import { hasAttempts } from '../../schemas/errors.ts';
 import { NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
 import { sendDashboard, wantsNotFoundPage } from '../docs/dashboard-page.ts';
 import { errorPage, wantsErrorPage } from '../docs/error-answer.ts';
@@ -39,7 +39,7 @@ export default fp(
       // Waiting does not help with this 429, so clients must not mistake it for a rate limit.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
       reply.removeHeader('x-parley-ignored-fields');
-      if (!tellsAttempts(error.code)) reply.removeHeader('x-parley-attempts');
+      if (!hasAttempts(error.code)) reply.removeHeader('x-parley-attempts');
       return (
         reply
           .code(error.statusCode)

@@ -4,7 +4,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
 import { acceptSession } from '../requests/accept-session.ts';
 import { hasBearer } from '../requests/credentials.ts';
-import { judgeLateBodies } from '../requests/late-body.ts';
+import { recheckAfterSlowBody } from '../requests/late-body.ts';
 import { restoreSession } from './sessions.ts';
 
 export default fp(
@@ -23,7 +23,7 @@ export default fp(
       await acceptSession(request, reply);
     });
 
-    judgeLateBodies(app, async (request) => {
+    recheckAfterSlowBody(app, async (request) => {
       const session = await restoreSession(request);
       if (session?.accountId !== request.caller.accountId) throw new ApiError('sessionRequired');
     });

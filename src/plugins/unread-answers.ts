@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 
-const BEATS = 30;
+const TICKS = 30;
 
 /** Bytes passed to the operating system, and bytes that it has not accepted yet. */
 type Handle = { bytesWritten?: number; writeQueueSize?: number };
@@ -49,7 +49,7 @@ export default fp(
       app.log.info({ address: remoteAddress }, 'client stopped reading'),
     );
     app.server.on('connection', (socket: Socket) => unread.watch(socket));
-    const timer = setInterval(() => unread.beat(BEATS), app.config.unreadMs / BEATS).unref();
+    const timer = setInterval(() => unread.beat(TICKS), app.config.unreadMs / TICKS).unref();
     app.addHook('onClose', async () => clearInterval(timer));
   },
   { name: 'unread-answers', dependencies: ['services'] },

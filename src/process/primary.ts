@@ -87,7 +87,7 @@ export class Primary {
   }
 
   reload(): void {
-    for (const { channel } of this.#members.values()) channel.tell('reload');
+    for (const { channel } of this.#members.values()) channel.notify('reload');
   }
 
   /** On SIGTERM, gives load balancers time to notice. A second one ends that wait, and a third kills the workers. */
@@ -95,7 +95,7 @@ export class Primary {
     if (this.#code !== undefined) return this.kill();
     if (this.#drain.isUnderWay) return this.#noticed.abort();
     this.#drain.begin();
-    for (const { channel } of this.#members.values()) channel.tell('drain');
+    for (const { channel } of this.#members.values()) channel.notify('drain');
     await this.#drain.untilNoticed(this.#noticed.signal);
     this.stop();
   }
@@ -109,7 +109,7 @@ export class Primary {
     this.#code = code;
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     for (const { channel, isReady, worker } of this.#members.values()) {
-      if (isReady) channel.tell('stop');
+      if (isReady) channel.notify('stop');
       // The worker does not serve yet.
       else worker.process.kill('SIGKILL');
     }
@@ -144,7 +144,7 @@ export class Primary {
       isReady: (facts) => {
         member.isReady = true;
         if (this.#hasStarted) this.#log.info({ worker: number }, `Worker ${number} is serving again.`);
-        if (this.#drain.isUnderWay) channel.tell('drain');
+        if (this.#drain.isUnderWay) channel.notify('drain');
         onReady(facts);
       },
     };

@@ -51,6 +51,6 @@ export async function startWorker(config: Config, name: string): Promise<Service
     return undefined as never;
   };
   service = started;
-  primary.tell('isReady', { port: started.port });
+  primary.notify('isReady', { port: started.port });
   return started;
 }

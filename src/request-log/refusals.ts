@@ -4,7 +4,7 @@ import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
 
 /** The most combinations of account, key, and code between two writes. Others are not counted. */
-export const REFUSALS_AT_MOST = 10_000;
+export const MAX_REFUSALS = 10_000;
 
 /** Whether the log includes refusals with this status. It excludes unauthorized (401) and malformed (400…) requests. */
 export const isCountedStatus = (status: number): boolean => status === 403 || status === 429 || status >= 500;
@@ -29,7 +29,7 @@ export class Refusals {
     const key = `${accountId} ${keyId} ${code}`;
     const known = this.#counts.get(key);
     if (known !== undefined) known.count += 1;
-    else if (this.#counts.size < REFUSALS_AT_MOST) this.#counts.set(key, { ...refusal, count: 1 });
+    else if (this.#counts.size < MAX_REFUSALS) this.#counts.set(key, { ...refusal, count: 1 });
   }
 
   start(): void {

@@ -5,7 +5,7 @@ import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
 import type { Admission, Outcome } from '../ledger/types.ts';
 import type { Slot } from '../limits/calls.ts';
-import { brokenOff, isOurFailure, staysCharged, stillCharged } from './charged-errors.ts';
+import { interruptedError, isOurFailure, keptChargeError, resumeFailedError } from './charged-errors.ts';
 import { type Cost, reservedTokens } from './cost.ts';
 import { envelopeFor } from './envelope.ts';
 import { toApiError } from './errors.ts';
@@ -43,7 +43,7 @@ type Run = {
 };
 
 /** The failure to record if the client disconnected. The status is nginx's, and no client receives it. */
-const clientLeft = { statusCode: 499, code: null } as const;
+const clientDisconnected = { statusCode: 499, code: null } as const;
 
 export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
 
@@ -105,7 +105,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   try {
     const { admission, reply, request, work } = run;
     if (work.isAbandoned) {
-      await request.server.ledger.refund(admission, clientLeft);
+      await request.server.ledger.refund(admission, clientDisconnected);
       return reply.hijack();
     }
     request.isCharged = true;
@@ -114,7 +114,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     const outcome = await answer.prepare(admission, work.signal);
     if ('stream' in answer) noteFirstOutput(run);
     else observe(run);
-    const ending = work.isAbandoned ? { failure: clientLeft } : {};
+    const ending = work.isAbandoned ? { failure: clientDisconnected } : {};
     isSettling = true;
     await request.server.ledger.finalize(admission, outcome && { ...recorded(run, outcome), ...ending });
     isFinal = true;
@@ -124,15 +124,18 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     const { admission, reply, request, work } = run;
     if (isFinal) throw error;
     // Do not settle again after a failed settlement, even if the client disconnected.
-    if (!work.isAbandoned || isSettling) throw await giveBack(run, error);
+    if (!work.isAbandoned || isSettling) throw await refundOrKeep(run, error);
     observe(run);
     // The request was still waiting for a connection to the upstream.
     if (progressOf(work.signal)?.isCalled === false) {
-      await request.server.ledger.refund(admission, clientLeft);
+      await request.server.ledger.refund(admission, clientDisconnected);
       return reply.hijack();
     }
     const outcome = 'stream' in answer ? answer.outcome(false) : estimated(run);
-    await request.server.ledger.finalize(admission, { ...recorded(run, outcome), failure: clientLeft });
+    await request.server.ledger.finalize(admission, {
+      ...recorded(run, outcome),
+      failure: clientDisconnected,
+    });
     return reply.hijack();
   } finally {
     if ('stream' in answer) await answer.close();
@@ -186,7 +189,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
     await answer.stream(work);
     await ledger.complete(admission, { ...recorded(run, answer.outcome(true)), ...stored() });
   } catch (error) {
-    const problem = brokenOff(toApiError(error));
+    const problem = interruptedError(toApiError(error));
     const { code, statusCode } = problem;
     envelope = envelopeFor(request, problem);
     if (!work.isAbandoned) request.server.metrics.errors.inc({ code });
@@ -195,7 +198,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
     await ledger
       .complete(admission, {
         ...recorded(run, answer.outcome(work.isAbandoned)),
-        failure: work.isAbandoned ? clientLeft : { code, statusCode },
+        failure: work.isAbandoned ? clientDisconnected : { code, statusCode },
         // If the engine or the client caused the end, a retry gets the same response. Otherwise, it reruns the work.
         ...(!isOurFailure(problem) && stored(envelope)),
       })
@@ -212,7 +215,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
  * Refunds a charge whose work failed before its first byte. The charge stays if the client can provoke the failure and
  * has used up such refunds. Returns the error to throw.
  */
-async function giveBack(run: Run, error: unknown): Promise<unknown> {
+async function refundOrKeep(run: Run, error: unknown): Promise<unknown> {
   const { admission, reply, request, work } = run;
   const { ledger, limits } = request.server;
   observe(run);
@@ -222,7 +225,7 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
   // The request was still waiting for a connection to the upstream.
   const isUnasked = progressOf(work.signal)?.isCalled === false;
   if (isProvokable && !isUnasked && (isResumed || !(await limits.grantRefund(request).catch(() => true)))) {
-    const kept = staysCharged(toApiError(error), isResumed);
+    const kept = keptChargeError(toApiError(error), isResumed);
     try {
       await keep(run, kept);
       return kept;
@@ -232,7 +235,7 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
     }
   }
   const isRefunded = await ledger.refund(admission, toApiError(thrown));
-  if (isResumed) return stillCharged(toApiError(thrown));
+  if (isResumed) return resumeFailedError(toApiError(thrown));
   const { reading, reserved, tokens = 0, units } = admission;
   // The headers show the units as charged until the refund is written.
   if (isRefunded && reading !== null)

@@ -34,7 +34,7 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
 }
 
 /** The error for a response that was interrupted. */
-export function brokenOff(problem: ApiError): ApiError {
+export function interruptedError(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
   const what =
     limit ?? whileAnswering[problem.code] ?? 'The model behind this service ended the response early.';
@@ -44,7 +44,7 @@ export function brokenOff(problem: ApiError): ApiError {
 }
 
 /** The error for a permanent failure before the first output. A retry by OpenAI's clients would be charged again. */
-export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
+export function keptChargeError(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
     ? 'The request was already charged and remains charged.'
     : 'The request remains charged because this account has reached its hourly limit of refunds for this kind of failure.';
@@ -57,7 +57,7 @@ export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
 }
 
 /** The error for a failed attempt to resume a charged request. Clients may retry it. */
-export function stillCharged(problem: ApiError): ApiError {
+export function resumeFailedError(problem: ApiError): ApiError {
   const { retryAfterSeconds } = problem.options;
   return charged(
     problem,

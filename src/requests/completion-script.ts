@@ -8,17 +8,17 @@ const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 /** Sends the last chunk, with the token counts, only on request. All other chunks then have `usage: null`. */
 export function completionScript(engine: ChatEngine, input: CompletionInput, isKept: boolean): Script {
-  const tellsUsage = input.stream_options?.include_usage === true;
+  const includesUsage = input.stream_options?.include_usage === true;
   const tally = new Tally(input);
   let whole: CompletionChunk | undefined;
   let usage: CompletionChunk | undefined;
   return {
     chunks: (signal) => engine.stream(input, signal),
-    tell(chunk) {
+    encode(chunk) {
       tally.add(chunk);
       const isUsage = chunk.choices.length === 0 && chunk.usage;
-      if (isUsage && !tellsUsage) return '';
-      if (tellsUsage) chunk.usage ??= null;
+      if (isUsage && !includesUsage) return '';
+      if (includesUsage) chunk.usage ??= null;
       if (isUsage) usage = chunk;
       else if (isKept) whole = whole === undefined ? chunk : mergedChunks(whole, chunk);
       return event(chunk);

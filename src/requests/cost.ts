@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { limitsTokens } from '../domain/plans.ts';
 import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
 import type { ResolvedModel } from '../engines/models.ts';
-import type { CompletionInput, EmbeddingInput, SaidRequest } from '../engines/types.ts';
+import type { CompletionInput, EmbeddingInput, OriginalRequest } from '../engines/types.ts';
 import { outputLimit } from '../engines/upstream/output-limit.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import type { Outcome } from '../ledger/types.ts';
@@ -60,13 +60,13 @@ function longestAnswer(
 /**
  * The cost of a chat request.
  *
- * @param said - the request as the client sent it, if its API is not chat completions
+ * @param original - the request as the client sent it, if its API is not chat completions
  */
 export function chatCost(
   request: FastifyRequest,
   model: ResolvedModel,
   input: CompletionInput,
-  said?: object,
+  original?: object,
 ): Cost {
   const { defaultMaxOutputTokens, plans } = request.server.config;
   const { id, imageTokens = PER_IMAGE } = model;
@@ -76,8 +76,8 @@ export function chatCost(
   if (!limitsTokens(plans)) return { units, model: id, estimate };
   const size = promptSize(input);
   const maxOutput = longestAnswer(defaultMaxOutputTokens, model, outputLimit(input), size);
-  const inSaid = said === undefined ? 0 : promptBound(promptSize(said), imageTokens);
-  const promptTokens = Math.max(promptBound(size, imageTokens), inSaid);
+  const inOriginal = original === undefined ? 0 : promptBound(promptSize(original), imageTokens);
+  const promptTokens = Math.max(promptBound(size, imageTokens), inOriginal);
   const tokens = tokensBound(promptTokens, answers, maxOutput);
   return { units, model: id, tokens, promptTokens, maxOutput, estimate };
 }
@@ -113,7 +113,7 @@ export function reservedTokens(
 const fieldOf = { responses: 'max_output_tokens', anthropic: 'max_tokens' } as const;
 
 /** The request in the client's API format, with a limit on its output. */
-export const saidWithMaxOutput = (said: SaidRequest, maxOutput: number): SaidRequest => ({
-  ...said,
-  body: () => ({ ...said.body(), [fieldOf[said.language]]: maxOutput }),
+export const withMaxOutput = (original: OriginalRequest, maxOutput: number): OriginalRequest => ({
+  ...original,
+  body: () => ({ ...original.body(), [fieldOf[original.language]]: maxOutput }),
 });

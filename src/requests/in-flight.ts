@@ -56,7 +56,7 @@ export class InFlightRequests {
   }
 
   /** Aborts all current and future work. */
-  giveUp(reason: unknown): void {
+  abortAll(reason: unknown): void {
     this.#reason = reason;
     for (const controller of this.#open) controller.abort(reason);
   }

@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** A body that arrives within this time needs no second check, because a revocation may take a second to apply. */
-const AT_ONCE_MS = 250;
+const PROMPT_MS = 250;
 
 const begun = new WeakMap<FastifyRequest, number>();
 
 /** Repeats a guard's check for requests with a slow body. Register it after the guard's own hook. */
-export function judgeLateBodies(
+export function recheckAfterSlowBody(
   app: FastifyInstance,
   judge: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
 ): void {
@@ -16,7 +16,7 @@ export function judgeLateBodies(
     done();
   });
   app.addHook('preHandler', (request, reply, done) => {
-    if (performance.now() - (begun.get(request) ?? 0) <= AT_ONCE_MS) done();
+    if (performance.now() - (begun.get(request) ?? 0) <= PROMPT_MS) done();
     else judge(request, reply).then(() => done(), done);
   });
 }

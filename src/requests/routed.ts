@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ModelTask } from '../../schemas/models.ts';
 import { limitsTokens } from '../domain/plans.ts';
 import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../engines/models.ts';
-import type { ChatCall, ChatEngine, CompletionInput, RoutedCall, SaidRequest } from '../engines/types.ts';
+import type { ChatCall, ChatEngine, CompletionInput, OriginalRequest, RoutedCall } from '../engines/types.ts';
 import { withOutputLimit } from '../engines/upstream/output-limit.ts';
 import type { Prices } from '../upstreams/settings.ts';
-import { saidWithMaxOutput } from './cost.ts';
+import { withMaxOutput } from './cost.ts';
 
 /** The routing of a request, for the log. */
 export type Routed = {
@@ -67,11 +67,11 @@ function limited(
   call: ChatCall,
 ): [CompletionInput, AbortSignal, ChatCall] {
   if (maxOutput === undefined) return [input, signal, call];
-  const { said } = call;
+  const { original } = call;
   return [
     withOutputLimit(input, maxOutput),
     signal,
-    { ...call, said: said && saidWithMaxOutput(said, maxOutput) },
+    { ...call, original: original && withMaxOutput(original, maxOutput) },
   ];
 }
 
@@ -79,21 +79,21 @@ function limited(
  * The engine for one request. The number of attempts goes to a response header and the log.
  *
  * @param affinity - requests of an account with the same text go to the same upstream while it works
- * @param said - the request as the client sent it, if its API is not chat completions
+ * @param original - the request as the client sent it, if its API is not chat completions
  */
 export function chatFor(
   engine: ChatEngine,
   request: FastifyRequest,
   reply: FastifyReply,
   affinity?: unknown,
-  said?: SaidRequest,
+  original?: OriginalRequest,
 ): ChatEngine {
   const isRouted = request.server.engines.router !== undefined;
   const isLimited = limitsTokens(request.server.config.plans);
-  if (!isRouted && !isLimited && said === undefined) return engine;
+  if (!isRouted && !isLimited && original === undefined) return engine;
   const call: ChatCall = isRouted
-    ? { ...routedCall(request, reply, typeof affinity === 'string' ? affinity : undefined), said }
-    : { account: request.caller.accountId, said };
+    ? { ...routedCall(request, reply, typeof affinity === 'string' ? affinity : undefined), original }
+    : { account: request.caller.accountId, original };
   return {
     ...engine,
     complete: (input, signal) => engine.complete(...limited(request, input, signal, call)),

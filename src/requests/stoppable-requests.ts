@@ -20,10 +20,10 @@ import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
 import type { Work } from './in-flight.ts';
 
 /** How often a process with running requests checks for requests to stop. */
-const LOOK_MS = 150;
+const POLL_MS = 150;
 /** How long the process that runs a request may take to report that it stopped it. */
 const ANSWER_MS = 4000;
-const ANSWER_LOOK_MS = 50;
+const ANSWER_POLL_MS = 50;
 /** How long that report may take after the request has ended. */
 const ENDED_MS = 500;
 
@@ -56,7 +56,7 @@ export class RunningRequests {
     this.#running.set(request.requestId, running);
     // The embedded database has no other processes.
     if (this.#database.kind === 'postgres')
-      this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref();
+      this.#timer ??= setInterval(() => void this.#look(), POLL_MS).unref();
     return () => {
       for (const resolve of running.onEnd ?? []) resolve();
       if (this.#running.get(request.requestId) === running) this.#running.delete(request.requestId);
@@ -117,7 +117,7 @@ export class RunningRequests {
     let until = performance.now() + ANSWER_MS;
     let hasEnded = false;
     while (performance.now() < until) {
-      await delay(ANSWER_LOOK_MS);
+      await delay(ANSWER_POLL_MS);
       const wasStopped = await readStopRequest(db, request);
       if (wasStopped !== null) return wasStopped;
       if (hasEnded || (await stateOfRequest(db, owner, request.requestId)) === 'running') continue;

@@ -30,19 +30,19 @@ export function answerStream(
   /** With reserved tokens, the last chunk waits for the token counts: a client may disconnect once it has it. */
   const ending: CompletionChunk[] = [];
   let isReserved = false;
-  const tell = (chunk: CompletionChunk) => {
-    const text = script.tell(chunk);
+  const write = (chunk: CompletionChunk) => {
+    const text = script.encode(chunk);
     return text === '' ? undefined : stream?.write(text);
   };
-  const tellEnding = () => {
+  const writeEnding = () => {
     let isFull: Promise<void> | undefined;
-    for (const chunk of ending.splice(0)) isFull = tell(chunk);
+    for (const chunk of ending.splice(0)) isFull = write(chunk);
     return isFull;
   };
   const send = (chunk: CompletionChunk) => {
-    if (!isReserved) return tell(chunk);
+    if (!isReserved) return write(chunk);
     ending.push(chunk);
-    return hasFinished(chunk) ? undefined : tellEnding();
+    return hasFinished(chunk) ? undefined : writeEnding();
   };
   return runUnderCharge<FastifyReply>(request, reply, cost, {
     async prepare(admission, signal) {
@@ -64,7 +64,7 @@ export function answerStream(
         }
         throw work.signal.reason;
       } finally {
-        tellEnding();
+        writeEnding();
       }
     },
     outcome: (isKept) => script?.outcome(isKept) ?? nothingKnown,

@@ -8,7 +8,7 @@ import type { Outcome } from '../ledger/types.ts';
 export type Script = {
   chunks(signal: AbortSignal): AsyncIterable<CompletionChunk>;
   /** The events of a chunk. Empty if the client does not get the chunk. */
-  tell(chunk: CompletionChunk): string;
+  encode(chunk: CompletionChunk): string;
   /** The outcome so far, for the ledger. With `isKept`, it includes the turn to store. */
   outcome(isKept: boolean): Outcome;
   end(): string;

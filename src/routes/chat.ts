@@ -4,7 +4,7 @@ import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
-import { writeInTurns } from '../bodies/write-in-turns.ts';
+import { writeInSlices } from '../bodies/write-in-turns.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../conversations/history-budget.ts';
 import {
   assertTakesImages,
@@ -27,7 +27,7 @@ import {
   type Conversation,
   findConversation,
   findQuestion,
-  type MessagePlace,
+  type MessagePosition,
   type Owner,
 } from '../store/conversations.ts';
 
@@ -47,7 +47,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   async function replaced(
     conversation: Conversation | undefined,
     id: string | undefined,
-  ): Promise<MessagePlace | undefined> {
+  ): Promise<MessagePosition | undefined> {
     if (id === undefined) return undefined;
     if (conversation === undefined)
       throw new ApiError('invalidRequest', {
@@ -120,7 +120,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const history = conversation === undefined ? noHistory : await historyOf(conversation, budget);
       const { accountId, keyId } = caller;
       const turn = chatTurn({ accountId, keyId }, body, model, history, kinds);
-      await writeInTurns(turn.input.messages);
+      await writeInSlices(turn.input.messages);
       const chat = chatFor(app.engines.chat, request, reply, turn.conversationId);
 
       const cost = chatCost(request, resolved, turn.input);

@@ -64,7 +64,7 @@ const routes: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { 
     },
     async () => {
       app.drain.notePoll();
-      app.membership?.primary.tell('notePoll');
+      app.membership?.primary.notify('notePoll');
       if (app.drain.isUnderWay) throw notReady('The process is shutting down.');
       await databaseAnswers().catch((error) => {
         throw notReady(error);

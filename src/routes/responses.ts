@@ -14,9 +14,9 @@ import {
   ResponseQuery,
 } from '../../schemas/responses.ts';
 import { bodyLimits } from '../bodies/limits.ts';
-import { writeInTurns } from '../bodies/write-in-turns.ts';
+import { writeInSlices } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
-import { checkNamedSources, checkSaidSources } from '../domain/named-sources.ts';
+import { checkNamedSources, checkOriginalSources } from '../domain/named-sources.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
@@ -30,7 +30,7 @@ import type { Owner } from '../store/conversations.ts';
 import { deleteResponse, findResponse } from '../store/responses.ts';
 import { type AnswerBlocks, blocksOf } from '../surfaces/answer-blocks.ts';
 import { optionalEffort } from '../surfaces/optional-effort.ts';
-import { responseSaid } from '../surfaces/passed-on.ts';
+import { originalResponse } from '../surfaces/passed-on.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { endedResponse, type ResponseContext, requestIdOf, responseId } from '../surfaces/response-answer.ts';
 import { responseWriter } from '../surfaces/response-events.ts';
@@ -111,15 +111,15 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const plan = app.config.plans.of(request.caller).id;
       const resolved = await resolveModel(engine, body.model ?? undefined, plan);
       const { id: model } = resolved;
-      const said = responseSaid(body, items, tools);
+      const original = originalResponse(body, items, tools);
       // A stored response may be continued, and its ID is the request's ID.
       const conversation = rootId ?? (isKept ? request.id : undefined);
-      const chat = chatFor(engine, request, reply, body.prompt_cache_key ?? conversation, said);
+      const chat = chatFor(engine, request, reply, body.prompt_cache_key ?? conversation, original);
       const asked = completionInput(body, model, items, tools);
       checkNamedSources(asked, app.config.imageHosts);
-      checkSaidSources(said.body(), app.config.imageHosts);
+      checkOriginalSources(original.body(), app.config.imageHosts);
       chat.check?.(asked);
-      await writeInTurns(asked.messages);
+      await writeInSlices(asked.messages);
 
       const contextOf = (id: string): ResponseContext => ({
         ...{ id, model, body, tools },

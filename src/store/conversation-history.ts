@@ -1,7 +1,7 @@
 /** Reads the history of a continued conversation, only as far as necessary. Contract section 7. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
-import type { MessagePlace } from './conversations.ts';
+import type { MessagePosition } from './conversations.ts';
 
 export type HistoryMessage = {
   role: 'user' | 'assistant';
@@ -20,7 +20,7 @@ export type HistoryBudget = {
   imageCharacters: number;
   imageBytes?: number;
   /** Omits this message and all later ones. */
-  before?: MessagePlace | undefined;
+  before?: MessagePosition | undefined;
 };
 
 export type History = {

@@ -10,7 +10,7 @@ export type Conversation = typeof conversations.$inferSelect;
 /** A message without the content of its images. */
 export type Message = Omit<typeof messages.$inferSelect, 'imageUrls'>;
 
-export type MessagePlace = Pick<Message, 'id' | 'position'>;
+export type MessagePosition = Pick<Message, 'id' | 'position'>;
 
 /** A question and its reply, stored in the transaction that settles the charge. */
 export type Turn = {
@@ -159,7 +159,7 @@ export async function findQuestion(
   accountId: string,
   conversationId: string,
   messageId: string,
-): Promise<MessagePlace | undefined> {
+): Promise<MessagePosition | undefined> {
   const { id, position, role } = messages;
   const [row] = await db
     .select({ id, position })

@@ -83,7 +83,7 @@ export type SettlementRow = ChargeKey & {
 export type Ceilings = Record<string, Record<Meter, number | null> & { tokens?: number | null }>;
 
 /** The result of a settlement. `other`: another process settled the charge, or it does not exist. */
-export type Settled =
+export type SettleResult =
   | { outcome: 'settled'; used?: number }
   | { outcome: 'refused'; used: number; ceiling: number }
   | { outcome: 'other' };
@@ -169,7 +169,7 @@ export async function settleCharges(
   { ceilings, holder, standard }: AdmissionRules,
   isRepeated: boolean,
   lockTimeoutMs: number,
-): Promise<Map<string, Settled>> {
+): Promise<Map<string, SettleResult>> {
   type Row = { id: string; outcome: 'settled' | 'refused'; used: string | null; ceiling: string | null };
   const rows = await database.run<Row>(
     `select id, outcome, used::text, ceiling::text

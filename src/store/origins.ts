@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
 /** With more origins, the planner expects so many rows that it scans all keys instead of the index. */
-export const ORIGINS_AT_ONCE = 20;
+export const ORIGINS_PER_QUERY = 20;
 
 /** Those origins that an active key of any account lists. Deleting an account revokes its keys. Contract section 4. */
 export async function listedOrigins(db: Db, origins: readonly string[]): Promise<Set<string>> {

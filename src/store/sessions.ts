@@ -12,7 +12,7 @@ import { type EventSource, recordEvent } from './events.ts';
 export const ABSOLUTE_DAYS = 30;
 export const IDLE_DAYS = 7;
 /** The limit per account. A sign-in beyond it ends the least recently used sessions. */
-export const SESSIONS_AT_MOST = 500;
+export const MAX_SESSIONS = 500;
 
 /** `id` lets the owner end the session. It is not the secret ID in the cookie. */
 export type SessionKey = { accountId: string; id: string };
@@ -44,7 +44,7 @@ async function makeRoom(db: Db, accountId: string): Promise<void> {
     .from(sessions)
     .where(isOf)
     .orderBy(desc(sessions.lastSeenAt), desc(sessions.id))
-    .offset(SESSIONS_AT_MOST - 1);
+    .offset(MAX_SESSIONS - 1);
   await db.delete(sessions).where(and(isOf, inArray(sessions.id, tooMany)));
 }
 
@@ -119,7 +119,7 @@ export function listSessions(db: Db, accountId: string): Promise<ListedSession[]
     .from(sessions)
     .where(and(eq(sessions.accountId, accountId), lives()))
     .orderBy(desc(createdAt), desc(id))
-    .limit(SESSIONS_AT_MOST);
+    .limit(MAX_SESSIONS);
 }
 
 /** `event` is `signedOut` for that device, `sessionEnded` for others. Returns whether the account had the session. */

@@ -11,7 +11,7 @@ export type MessageRow = typeof webhookMessages.$inferSelect;
 
 export const MESSAGE_DAYS = 30;
 /** The most waiting messages per account. Later events send none, so that no endpoint makes the table grow forever. */
-export const WAITING_AT_MOST = 1000;
+export const MAX_WAITING = 1000;
 /** After this, the process that attempted a delivery counts as dead. Longer than any attempt takes. */
 const LEASE_SECONDS = 60;
 
@@ -35,7 +35,7 @@ export async function addMessage(
       join accounts a on a.id = w.account_id and a.deleted_at is null
       where w.account_id = ${accountId}::uuid and w.disabled_at is null
         and (select count(*) from webhook_messages m where m.account_id = w.account_id and m.due_at is not null)
-            < ${WAITING_AT_MOST}::int
+            < ${MAX_WAITING}::int
       on conflict (account_id, once) where once is not null do nothing
       returning id`,
   );
@@ -69,7 +69,7 @@ export function listMessages(
 }
 
 /** Thresholds that accounts with a webhook reached today and were not notified about, in order. */
-export function thresholdsToTell(db: Db, plans: PlanCatalog): Promise<ReachedThreshold[]> {
+export function thresholdsToReport(db: Db, plans: PlanCatalog): Promise<ReachedThreshold[]> {
   const limits = JSON.stringify(limitsOfPlans(plans));
   return rowsOf<ReachedThreshold>(
     db,

@@ -24,7 +24,7 @@ export const anthropicModel = ({ created, id }: Model): AnthropicModel => ({
   created_at: new Date(created <= LAST_SECOND ? created * 1000 : 0).toISOString(),
 });
 
-function placeOf(models: readonly Model[], id: string, param: 'after_id' | 'before_id'): number {
+function indexOfModel(models: readonly Model[], id: string, param: 'after_id' | 'before_id'): number {
   const place = models.findIndex((model) => model.id === id);
   if (place < 0)
     throw new ApiError('invalidRequest', {
@@ -44,12 +44,12 @@ export function anthropicModelPage(
       message: 'Send `after_id` or `before_id`, not both.',
       param: 'before_id',
     });
-  const end = before === undefined ? undefined : placeOf(models, before, 'before_id');
+  const end = before === undefined ? undefined : indexOfModel(models, before, 'before_id');
   const start =
     end === undefined
       ? after === undefined
         ? 0
-        : placeOf(models, after, 'after_id') + 1
+        : indexOfModel(models, after, 'after_id') + 1
       : Math.max(0, end - limit);
   const data = models.slice(start, end ?? start + limit).map(anthropicModel);
   return {

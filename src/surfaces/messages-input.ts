@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { MessagesInput } from '../../schemas/messages-requests.ts';
 import { jsonOf } from '../bodies/sealed.ts';
-import { writeInTurns } from '../bodies/write-in-turns.ts';
+import { writeInSlices } from '../bodies/write-in-turns.ts';
 import { addStep } from '../engines/message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { moveFiles } from '../engines/tool-files.ts';
@@ -21,12 +21,12 @@ import {
 } from './messages-blocks.ts';
 
 export type Message = { role: 'system' | 'user' | 'assistant' | 'tool' } & JsonObject;
-type Asked = Static<typeof MessagesInput>;
+type InputBody = Static<typeof MessagesInput>;
 
 /** The signature of thinking that its model did not sign. It is never verified. */
 export const UNSIGNED = 'parley';
 
-const blocksIn = (content: Asked['content']): InputBlock[] =>
+const blocksIn = (content: InputBody['content']): InputBlock[] =>
   typeof content === 'string' ? [] : (content as InputBlock[]);
 
 function systemMessage(content: Content, path: string): Message[] {
@@ -44,7 +44,7 @@ function resultText(texts: readonly string[], isError: boolean | null | undefine
  * Tool messages come first, because they must follow the calls. They can only contain text, so images and documents
  * follow in the user's message.
  */
-function userMessages({ content }: Asked, path: string): Message[] {
+function userMessages({ content }: InputBody, path: string): Message[] {
   const tools: Message[] = [];
   const files: Part[] = [];
   for (const [index, block] of blocksIn(content).entries()) {
@@ -55,10 +55,10 @@ function userMessages({ content }: Asked, path: string): Message[] {
     const content = resultText(textsOf(parts), block.is_error);
     const result: Message = { role: 'tool', tool_call_id: id, content };
     tools.push(result);
-    const said = block.is_error
+    const shown = block.is_error
       ? [{ type: 'text', text: content }, ...parts.filter(({ type }) => type !== 'text')]
       : parts;
-    files.push(...moveFiles(result, id, said));
+    files.push(...moveFiles(result, id, shown));
   }
   const parts = [...files, ...partsOf(content, path)];
   return parts.length === 0 ? tools : [...tools, { role: 'user', content: contentOf(parts) }];
@@ -95,7 +95,7 @@ function stepsIn(block: InputBlock, place: string): JsonObject[] {
 const listsIn = (steps: readonly JsonObject[], field: string): JsonObject[] =>
   steps.flatMap((step) => (step[field] ?? []) as JsonObject[]);
 
-function assistantMessages({ content }: Asked, path: string): Message[] {
+function assistantMessages({ content }: InputBody, path: string): Message[] {
   const texts = textsOf(partsOf(content, path));
   const blocks = blocksIn(content);
   const steps = blocks.flatMap((block, index) => stepsIn(block, `${path}.${index}`));
@@ -116,7 +116,7 @@ function assistantMessages({ content }: Asked, path: string): Message[] {
   return [message];
 }
 
-function translated(message: Asked, path: string): Message[] {
+function translated(message: InputBody, path: string): Message[] {
   if (message.role === 'system') return systemMessage(message.content, path);
   return message.role === 'user' ? userMessages(message, path) : assistantMessages(message, path);
 }
@@ -131,19 +131,19 @@ function withOneBeginning(messages: readonly Message[]): Message[] {
 }
 
 /** Writes large tool inputs over several turns of the event loop, before `messagesOf` needs them as text. */
-export async function writeToolInputs(messages: readonly Asked[]): Promise<void> {
+export async function writeToolInputs(messages: readonly InputBody[]): Promise<void> {
   for (const { content } of messages)
     for (const { input } of blocksIn(content))
-      if (typeof input === 'object' && input !== null) await writeInTurns(input);
+      if (typeof input === 'object' && input !== null) await writeInSlices(input);
 }
 
 /** Throws ApiError `invalidRequest` for PDF documents, which the built-in engine cannot read. */
-export function refuseFiles(messages: readonly Asked[]): void {
+export function refuseFiles(messages: readonly InputBody[]): void {
   for (const [index, { content }] of messages.entries()) refusePdfs(content, `messages.${index}.content`);
 }
 
 /** @throws ApiError `invalidRequest` with the path of the block */
-export function messagesOf(system: Content, messages: readonly Asked[]): Message[] {
+export function messagesOf(system: Content, messages: readonly InputBody[]): Message[] {
   const all = [
     ...systemMessage(system, 'system'),
     ...messages.flatMap((message, index) => translated(message, `messages.${index}.content`)),

@@ -4,7 +4,7 @@
  */
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
 import { refusesEffort } from '../engines/upstream/errors.ts';
-import { saidWithoutEffort } from './passed-on.ts';
+import { withoutEffort } from './passed-on.ts';
 
 const FIELD = 'reasoning_effort';
 /** How long the engine remembers that a model rejects the effort. */
@@ -21,7 +21,7 @@ function without({ call, input }: Request): Request {
   const { [FIELD]: _effort, ...rest } = input;
   return {
     input: rest as CompletionInput,
-    call: call?.said === undefined ? call : { ...call, said: saidWithoutEffort(call.said) },
+    call: call?.original === undefined ? call : { ...call, original: withoutEffort(call.original) },
   };
 }
 

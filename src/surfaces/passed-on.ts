@@ -4,7 +4,7 @@
  */
 import { MESSAGES_FORMAT, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { LOGPROBS } from '../engines/text-details.ts';
-import type { SaidRequest } from '../engines/types.ts';
+import type { OriginalRequest } from '../engines/types.ts';
 import { isObject, type JsonObject, present, stringIn } from '../engines/upstream/json.ts';
 import { UNSIGNED } from './messages-input.ts';
 import { type Conversation, messagesFields } from './messages-request.ts';
@@ -86,7 +86,7 @@ function betasOf(header: string | string[] | undefined): Record<string, string> 
 }
 
 /** @param betas - the `anthropic-beta` header, which enables fields of the body */
-export function messagesSaid(body: Conversation, betas: string | string[] | undefined): SaidRequest {
+export function originalMessages(body: Conversation, betas: string | string[] | undefined): OriginalRequest {
   return {
     language: 'anthropic',
     body: () => ({
@@ -148,11 +148,11 @@ function itemOf(item: unknown): JsonObject[] {
 const includable = ['reasoning.encrypted_content', LOGPROBS];
 
 /** @param items - the whole conversation, including stored responses before the input */
-export function responseSaid(
+export function originalResponse(
   body: ResponseBody,
   items: readonly unknown[],
   tools: ResponseTools,
-): SaidRequest {
+): OriginalRequest {
   return {
     language: 'responses',
     body() {
@@ -171,10 +171,10 @@ export function responseSaid(
 }
 
 /** The same request without members about reasoning, for a model that rejects them. */
-export const saidWithoutEffort = (said: SaidRequest): SaidRequest => ({
-  ...said,
+export const withoutEffort = (original: OriginalRequest): OriginalRequest => ({
+  ...original,
   body() {
-    const { context_management: _edits, include, output_config: config, ...body } = said.body();
+    const { context_management: _edits, include, output_config: config, ...body } = original.body();
     const { reasoning: _effort, thinking: _thinking, ...others } = body;
     const rest = includes({ include }, LOGPROBS) ? { ...others, include: [LOGPROBS] } : others;
     if (!isObject(config)) return rest;

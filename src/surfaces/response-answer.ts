@@ -40,7 +40,7 @@ export function requestIdOf(id: string): string | undefined {
 }
 
 /** Parses an item's ID: the response, and the position in its output. */
-export function itemPlaceOf(id: string): { requestId: string; index: number } | undefined {
+export function parseItemId(id: string): { requestId: string; index: number } | undefined {
   const [, hex, index] = /^(?:msg|fc|ctc|rs)_([0-9a-f]{32})_(\d{1,5})$/.exec(id) ?? [];
   return hex === undefined ? undefined : { requestId: uuidOf(hex), index: Number(index) };
 }

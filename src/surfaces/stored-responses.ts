@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 import type { Owner } from '../store/conversations.ts';
 import { findResponse, type ResponseRow, readChain } from '../store/responses.ts';
-import { itemPlaceOf, requestIdOf } from './response-answer.ts';
+import { parseItemId, requestIdOf } from './response-answer.ts';
 import { inputItems, inputRequired, type ResponseBody } from './response-request.ts';
 
 const MAX_RESPONSES = 1000;
@@ -62,7 +62,7 @@ async function resolvedItems(db: Db, owner: Owner, items: readonly unknown[]): P
       resolved.push(item);
       continue;
     }
-    const place = itemPlaceOf(reference);
+    const place = parseItemId(reference);
     if (place === undefined || outputs.size >= MAX_REFERENCES) throw noSuchItem(index);
     let output = outputs.get(place.requestId);
     if (output === undefined) {

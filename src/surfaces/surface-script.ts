@@ -41,7 +41,7 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
       signal = of;
       return engine.stream(input, of);
     },
-    tell(chunk) {
+    encode(chunk) {
       tally.add(chunk);
       // The last chunk only has the usage. Some servers never send a `finish_reason`.
       isWhole ||= chunk.choices.length === 0 && Boolean(chunk.usage);

@@ -14,7 +14,7 @@ import {
   countWaiting,
   disableWebhook,
   finishAttempt,
-  thresholdsToTell,
+  thresholdsToReport,
 } from '../store/webhook-messages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { loggingOutages, type OutageLog } from '../telemetry/outage-log.ts';
@@ -97,13 +97,13 @@ export class WebhookSender {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#settle();
+    await this.finishAttempts();
     this.#stopped.abort(new Error('The service is stopping.'));
-    await this.#settle();
+    await this.finishAttempts();
   }
 
   /** An unresponsive database must not keep the process from exiting. */
-  async #settle(): Promise<void> {
+  async finishAttempts(): Promise<void> {
     const underWay = Promise.all([this.#polling, ...this.#underWay.values()]);
     await Promise.race([underWay, delay(STOP_MS, undefined, { ref: false })]);
   }
@@ -111,7 +111,7 @@ export class WebhookSender {
   async #work(): Promise<void> {
     const { db } = this.#parts;
     if (this.#polls % POLLS_PER_CHECK === 0) {
-      await this.#tellThresholds();
+      await this.reportThresholds();
       this.#waiting = await countWaiting(db);
     }
     this.#polls += 1;
@@ -126,9 +126,9 @@ export class WebhookSender {
     }
   }
 
-  async #tellThresholds(): Promise<void> {
+  async reportThresholds(): Promise<void> {
     const { db, plans } = this.#parts;
-    for (const reached of await thresholdsToTell(db, plans))
+    for (const reached of await thresholdsToReport(db, plans))
       await addMessage(db, reached.accountId, thresholdReached(reached));
   }
 

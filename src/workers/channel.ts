@@ -42,7 +42,7 @@ export class Channel<Theirs extends Methods> {
   }
 
   /** Like `ask`, without a result. */
-  tell<Name extends keyof Theirs & string>(name: Name, ...args: Parameters<Theirs[Name]>): void {
+  notify<Name extends keyof Theirs & string>(name: Name, ...args: Parameters<Theirs[Name]>): void {
     this.#put([0, name, args]);
   }
 
@@ -50,7 +50,7 @@ export class Channel<Theirs extends Methods> {
   receive(message: unknown): void {
     const { parley: messages } = (message ?? {}) as { parley?: Message[] };
     for (const one of messages ?? []) {
-      if (one.length === 2) this.#settle(...one);
+      if (one.length === 2) this.resolve(...one);
       else void this.#answer(...one);
     }
   }
@@ -62,7 +62,7 @@ export class Channel<Theirs extends Methods> {
     this.#asked.clear();
   }
 
-  #settle(number: number, answer: unknown): void {
+  resolve(number: number, answer: unknown): void {
     this.#asked.get(number)?.(answer ?? undefined);
     this.#asked.delete(number);
   }

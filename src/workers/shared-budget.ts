@@ -31,7 +31,7 @@ export class SharedBudget implements Budget {
       // If the primary has exited, this worker is shutting down.
       const hasRoom = (await primary.ask('takeRoom', id, sender, bytes)) ?? true;
       // The body was released meanwhile, but this call made the primary count it again.
-      if (!isOpen) primary.tell('releaseRoom', id);
+      if (!isOpen) primary.notify('releaseRoom', id);
       return hasRoom && isOpen;
     };
 
@@ -65,7 +65,7 @@ export class SharedBudget implements Budget {
         if (!isOpen) return;
         isOpen = false;
         this.#used -= own;
-        if (body !== undefined) primary.tell('releaseRoom', body);
+        if (body !== undefined) primary.notify('releaseRoom', body);
       },
     };
   }

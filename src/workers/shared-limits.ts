@@ -44,7 +44,7 @@ export class WorkerCalls implements SharedCalls {
   }
 
   release(_accountId: string, id: string): void {
-    this.#primary.tell('releaseCall', id);
+    this.#primary.notify('releaseCall', id);
   }
 }
 
@@ -58,7 +58,7 @@ export class SharedSlots implements Slots {
   async take(queue: SlotQueue, owner: string | null = null, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     const id = newId();
-    const release = () => this.#primary.tell('releaseSlot', id);
+    const release = () => this.#primary.notify('releaseSlot', id);
     signal?.addEventListener('abort', release, { once: true });
     const isTaken = await this.#primary.ask('takeSlot', id, queue, owner);
     signal?.removeEventListener('abort', release);

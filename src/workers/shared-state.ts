@@ -1,5 +1,5 @@
 /** The primary's counts for all workers. Contract section 13, docs/decisions/0034-workers.md. */
-import { apartOf, BodyBudget, type Share } from '../bodies/budget.ts';
+import { BodyBudget, type Share, workerBytes } from '../bodies/budget.ts';
 import { LocalSlots } from '../concurrency/slots.ts';
 import { CallCounter } from '../limits/call-counter.ts';
 import { MemoryWindows } from '../limits/memory-windows.ts';
@@ -22,7 +22,7 @@ export class SharedState {
 
   /** @param bodyMemoryBytes - the total of all workers */
   constructor(bodyMemoryBytes: number) {
-    this.#bodies = new BodyBudget(bodyMemoryBytes, apartOf(bodyMemoryBytes));
+    this.#bodies = new BodyBudget(bodyMemoryBytes, workerBytes(bodyMemoryBytes));
   }
 
   ofWorker(): WorkerState {

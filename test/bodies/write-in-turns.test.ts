@@ -1,6 +1,6 @@
 import t from 'tap';
 import { writeJson } from '../../src/bodies/sealed.ts';
-import { writeInTurns } from '../../src/bodies/write-in-turns.ts';
+import { writeInSlices } from '../../src/bodies/write-in-turns.ts';
 
 const textOf = (written: string | Uint8Array[]) =>
   typeof written === 'string' ? written : Buffer.concat(written).toString('utf8');
@@ -13,7 +13,7 @@ t.test('a large value is written in pieces with the same content as JSON.stringi
     { [`name "${'n'.repeat(70_000)}`]: text },
   ];
   const before = JSON.stringify({ messages });
-  await writeInTurns(messages);
+  await writeInSlices(messages);
   const written = writeJson({ messages });
   t.ok(Array.isArray(written), 'the value was written in advance');
   t.same(JSON.parse(textOf(written)), JSON.parse(before));
@@ -21,6 +21,6 @@ t.test('a large value is written in pieces with the same content as JSON.stringi
 
 t.test('a small value is not written in advance', async (t) => {
   const messages = [{ role: 'user', content: 'Hello' }];
-  await writeInTurns(messages);
+  await writeInSlices(messages);
   t.equal(writeJson({ messages }), '{"messages":[{"role":"user","content":"Hello"}]}');
 });

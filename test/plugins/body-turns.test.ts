@@ -2,13 +2,13 @@
 import t from 'tap';
 import { Blocks } from '../../src/bodies/blocks.ts';
 import { BodyParser, BusyError } from '../../src/bodies/parser.ts';
-import { TurnError, Turns } from '../../src/bodies/turns.ts';
+import { ParseQueue, QueueFullError } from '../../src/bodies/turns.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Turns that end only when the test calls `next`. */
 function startTurns() {
-  const turns = new Turns(5);
+  const turns = new ParseQueue(5);
   const order: string[] = [];
   const ends: (() => void)[] = [];
   const begin = (name: string, bytes: number) =>
@@ -53,7 +53,7 @@ t.test('a body is refused when too many are waiting, and a failure ends only its
   const { begin, next, turns } = startTurns();
   const first = begin('first', 1);
   const all = [1, 2, 3, 4, 5].map((bytes) => begin(`waiting ${bytes}`, bytes));
-  await t.rejects(begin('one more', 1), TurnError);
+  await t.rejects(begin('one more', 1), QueueFullError);
   await next();
   await first;
   const failing = t.rejects(

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
-import { REFUSALS_AT_MOST, Refusals } from '../../src/request-log/refusals.ts';
+import { MAX_REFUSALS, Refusals } from '../../src/request-log/refusals.ts';
 import { WEB_KEY } from '../../src/store/usage-history.ts';
 import { shiftClock } from '../support/clock.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
@@ -88,12 +88,12 @@ for (const kind of databaseKinds) {
     await t.test('memory is bounded: at the row limit, only existing rows are counted', async (t) => {
       const account = await newAccount(database);
       const refusals = newRefusals();
-      const keys = Array.from({ length: REFUSALS_AT_MOST + 500 }, () => uuidv7());
+      const keys = Array.from({ length: MAX_REFUSALS + 500 }, () => uuidv7());
       for (const keyId of keys) refusals.count({ accountId: account, keyId, ...spent });
       refusals.count({ accountId: account, keyId: String(keys[0]), ...spent });
       await refusals.flush();
       const rows = await rowsFor(database, account);
-      t.equal(rows.length, REFUSALS_AT_MOST);
+      t.equal(rows.length, MAX_REFUSALS);
       t.equal(rows.find(({ key_id: keyId }) => keyId === keys[0])?.count, 2);
     });
 

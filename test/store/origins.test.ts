@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
-import { listedOrigins, ORIGINS_AT_ONCE } from '../../src/store/origins.ts';
+import { listedOrigins, ORIGINS_PER_QUERY } from '../../src/store/origins.ts';
 import { onEachDatabase } from '../support/service.ts';
 
 const KEYS = 20_000;
@@ -29,7 +29,7 @@ onEachDatabase(t, {}, async (t, { client, database: { db } }) => {
       `listedOrigins uses the index and scans no keys, ${analysed ? 'after' : 'before'} the tables are analyzed`,
       async (t) => {
         if (analysed) await rowsOf(db, sql`analyze api_keys`);
-        for (const count of [1, ORIGINS_AT_ONCE]) {
+        for (const count of [1, ORIGINS_PER_QUERY]) {
           const asked = Array.from(
             { length: count },
             (_, n) => `https://${n % 2 ? 'none' : 'a'}${n + 1}.example`,

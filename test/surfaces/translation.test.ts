@@ -14,11 +14,11 @@
 // - APIs other than chat completions: its `allowed_tools`.
 import fc from 'fast-check';
 import t from 'tap';
-import { checkNamedSources, checkSaidSources } from '../../src/domain/named-sources.ts';
-import type { Asked } from '../../src/engines/dialects/dialect.ts';
+import { checkNamedSources, checkOriginalSources } from '../../src/domain/named-sources.ts';
+import type { ChatQuery } from '../../src/engines/dialects/dialect.ts';
 import { dialects } from '../../src/engines/dialects/index.ts';
 import { MESSAGES_FORMAT, RESPONSES_FORMAT } from '../../src/engines/reasoning-details.ts';
-import type { CompletionChunk, CompletionInput, SaidRequest } from '../../src/engines/types.ts';
+import type { CompletionChunk, CompletionInput, OriginalRequest } from '../../src/engines/types.ts';
 import { completionOf as settled } from '../../src/engines/upstream/answers.ts';
 import { ChunkReader } from '../../src/engines/upstream/chunks.ts';
 import type { JsonObject } from '../../src/engines/upstream/json.ts';
@@ -26,7 +26,7 @@ import { AnswerBlocks, blocksOf } from '../../src/surfaces/answer-blocks.ts';
 import { wholeMessage } from '../../src/surfaces/messages-answer.ts';
 import { messagesWriter } from '../../src/surfaces/messages-events.ts';
 import { messagesInput } from '../../src/surfaces/messages-request.ts';
-import { messagesSaid, responseSaid } from '../../src/surfaces/passed-on.ts';
+import { originalMessages, originalResponse } from '../../src/surfaces/passed-on.ts';
 import { endedResponse } from '../../src/surfaces/response-answer.ts';
 import { responseWriter } from '../../src/surfaces/response-events.ts';
 import { completionInput, inputItems, type ResponseBody } from '../../src/surfaces/response-request.ts';
@@ -73,7 +73,7 @@ const MODEL = 'test-model';
 const noTools = new ResponseTools([]);
 const broken = (why: string, text = '') => new Error(`${why} ${text}`);
 
-type Said = { input: CompletionInput; said?: SaidRequest };
+type Said = { input: CompletionInput; original?: OriginalRequest };
 
 /** A conversation in the format of each surface: converted to chat completions, and in its pass-through form. */
 const surfaces: Record<string, (talk: Talk, options: Options) => Said> = {
@@ -87,11 +87,14 @@ const surfaces: Record<string, (talk: Talk, options: Options) => Said> = {
     const body: ResponseBody = { ...inResponses(talk), ...optionsInResponses(options) };
     const items = inputItems(body);
     const tools = new ResponseTools(body.tools ?? []);
-    return { input: completionInput(body, MODEL, items, tools), said: responseSaid(body, items, tools) };
+    return {
+      input: completionInput(body, MODEL, items, tools),
+      original: originalResponse(body, items, tools),
+    };
   },
   messages(talk, options) {
     const body = { ...inMessages(talk), ...optionsInMessages(options) } as never;
-    return { input: messagesInput(body, MODEL), said: messagesSaid(body, undefined) };
+    return { input: messagesInput(body, MODEL), original: originalMessages(body, undefined) };
   },
 };
 
@@ -106,7 +109,7 @@ const filesIn = (results: unknown[]): unknown[] =>
 const upstreams = {
   openai: {
     read: (body: JsonObject) => body,
-    keeps: (said: Talk) => said,
+    keeps: (original: Talk) => original,
     resultFiles: { sent: () => [], asked: () => [] },
   },
   'openai-responses': {
@@ -114,7 +117,7 @@ const upstreams = {
       const tools = new ResponseTools((body.tools ?? []) as unknown[]);
       return completionInput(body as ResponseBody, MODEL, body.input as unknown[], tools);
     },
-    keeps: (said: Talk) => withThoughtsOf(RESPONSES_FORMAT, said),
+    keeps: (original: Talk) => withThoughtsOf(RESPONSES_FORMAT, original),
     resultFiles: {
       sent: ({ input }: Body) =>
         filesIn(
@@ -125,7 +128,7 @@ const upstreams = {
   },
   anthropic: {
     read: (body: JsonObject) => messagesInput(body as never, MODEL),
-    keeps: (said: Talk) => withRemindersOfUser(withThoughtsOf(MESSAGES_FORMAT, said)),
+    keeps: (original: Talk) => withRemindersOfUser(withThoughtsOf(MESSAGES_FORMAT, original)),
     resultFiles: {
       sent: ({ messages }: Body) =>
         filesIn(
@@ -147,8 +150,14 @@ for (const [surface, translate] of Object.entries(surfaces))
         fc.property(talk, options, (any, asking) => {
           const given = surface === 'completions' ? inWordsOfCompletions(any) : any;
           const { keeps, read: readBy, resultFiles } = upstreams[kind];
-          const { input, said } = translate(given, asking);
-          const asked: Asked = { input, model: MODEL, isStream: false, said, maxOutputTokens: undefined };
+          const { input, original } = translate(given, asking);
+          const asked: ChatQuery = {
+            input,
+            model: MODEL,
+            isStream: false,
+            original,
+            maxOutputTokens: undefined,
+          };
           t.same(input.messages, inCompletions(given), 'as chat completions');
           const body = dialects[kind].body(asked);
           t.same(resultFiles.sent(body), resultFiles.asked(given.turns));
@@ -160,7 +169,7 @@ for (const [surface, translate] of Object.entries(surfaces))
           t.same(reads.messages, inCompletions(kept));
           t.same(optionsIn(reads), optionsInCompletions(asking));
           checkNamedSources(input, new Set());
-          if (said !== undefined) checkSaidSources(said.body(), new Set());
+          if (original !== undefined) checkOriginalSources(original.body(), new Set());
           return t.passing();
         }),
         RUNS,

@@ -1,6 +1,6 @@
 // Requests from workers to their primary. Messages on the channels are serialized as between processes.
 import t from 'tap';
-import { apartOf } from '../../src/bodies/budget.ts';
+import { workerBytes } from '../../src/bodies/budget.ts';
 import { Calls } from '../../src/limits/calls.ts';
 import { Channel } from '../../src/workers/channel.ts';
 import type { PrimaryMethods, WorkerMethods } from '../../src/workers/methods.ts';
@@ -99,7 +99,7 @@ t.test(
     const bytes = 24 * MIB;
     const state = new SharedState(bytes);
     const workers = [join(state), join(state)];
-    const budgets = workers.map(({ primary }) => new SharedBudget(primary, apartOf(bytes) / 2));
+    const budgets = workers.map(({ primary }) => new SharedBudget(primary, workerBytes(bytes) / 2));
     const of = (n: number) => budgets[n] as SharedBudget;
 
     const small = of(0).share('a');

@@ -10,16 +10,16 @@ export type Finding = {
   remedy: string;
 };
 
-type Said = readonly [about: string, problem: string, remedy: string];
+type Parts = readonly [about: string, problem: string, remedy: string];
 
-export const isError = (...[about, problem, remedy]: Said): Finding => ({
+export const isError = (...[about, problem, remedy]: Parts): Finding => ({
   level: 'error',
   about,
   problem,
   remedy,
 });
 
-export const isWarning = (...[about, problem, remedy]: Said): Finding => ({
+export const isWarning = (...[about, problem, remedy]: Parts): Finding => ({
   level: 'warning',
   about,
   problem,

@@ -9,16 +9,16 @@ import { migrate } from '../../database/migrate.ts';
 import { CommandError } from '../command.ts';
 import { commandHandler, reasonOf } from '../operator.ts';
 
-export type Place = { url: string } | { dataDir: string };
+export type Location = { url: string } | { dataDir: string };
 
-export const placeOf = (text: string): Place =>
+export const parseLocation = (text: string): Location =>
   /^postgres(ql)?:\/\//.test(text) ? { url: text } : { dataDir: resolve(text) };
 
-export const configuredPlace = ({ databaseDirectUrl, dataDir }: Config): Place =>
+export const configuredLocation = ({ databaseDirectUrl, dataDir }: Config): Location =>
   databaseDirectUrl === undefined ? { dataDir } : { url: databaseDirectUrl };
 
 /** The name of a database, without a password. */
-export function nameOf(place: Place): string {
+export function nameOf(place: Location): string {
   if ('dataDir' in place) return place.dataDir;
   const { host, pathname } = new URL(place.url);
   return `postgres://${host}${pathname}`;
@@ -26,7 +26,7 @@ export function nameOf(place: Place): string {
 
 export type End = { database: Database; name: string; close(): Promise<void> };
 
-async function open(place: Place, release: () => Promise<void>): Promise<End> {
+async function open(place: Location, release: () => Promise<void>): Promise<End> {
   const database = await openDatabase('url' in place ? { url: place.url, connections: 1 } : place);
   const close = async () => {
     await database.close();
@@ -50,7 +50,7 @@ async function open(place: Place, release: () => Promise<void>): Promise<End> {
 }
 
 /** Opens and migrates a database. If `mayCreate`, creates one in a new folder. */
-export async function openEnd(place: Place, mayCreate: boolean): Promise<End> {
+export async function openEnd(place: Location, mayCreate: boolean): Promise<End> {
   try {
     if ('url' in place) return await open(place, async () => {});
     if (!mayCreate && !existsSync(join(place.dataDir, 'PG_VERSION')))

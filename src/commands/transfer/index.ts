@@ -5,12 +5,12 @@ import { CommandError, type Input, type LocalCommand, type Result } from '../com
 import { reasonOf } from '../operator.ts';
 import { table } from '../table.ts';
 import { copyDatabase } from './copy.ts';
-import { configuredPlace, nameOf, openEnd, type Place, placeOf } from './ends.ts';
+import { configuredLocation, type Location, nameOf, openEnd, parseLocation } from './ends.ts';
 import { Progress } from './progress.ts';
 
 async function transfer(
-  from: Place,
-  to: Place,
+  from: Location,
+  to: Location,
   { options }: Input,
   report: (line: string) => void,
 ): Promise<Result> {
@@ -58,7 +58,7 @@ const details = [
   'of the rows of each table. Until then, the service does not start on the target.',
 ];
 
-const configured = (env: Env): Place => configuredPlace(loadConfig(env));
+const configured = (env: Env): Location => configuredLocation(loadConfig(env));
 
 export const transferCommands: readonly LocalCommand[] = [
   {
@@ -68,7 +68,7 @@ export const transferCommands: readonly LocalCommand[] = [
     options,
     details,
     runHere: (input, env, report) =>
-      transfer(configured(env), placeOf(input.positionals[0] ?? ''), input, report),
+      transfer(configured(env), parseLocation(input.positionals[0] ?? ''), input, report),
   },
   {
     name: 'import',
@@ -77,6 +77,6 @@ export const transferCommands: readonly LocalCommand[] = [
     options,
     details,
     runHere: (input, env, report) =>
-      transfer(placeOf(input.positionals[0] ?? ''), configured(env), input, report),
+      transfer(parseLocation(input.positionals[0] ?? ''), configured(env), input, report),
   },
 ];

@@ -26,8 +26,8 @@ export const signInPath = (page: '/sign-in' | '/sign-up', location: string): str
   location === '/' ? page : `${page}?next=${encodeURIComponent(location)}`;
 
 /** Signs out at the user's request, so that the next sign-in does not return to this page. */
-export function leave(said?: string): void {
-  navigate('/sign-in', { state: said === undefined ? null : { said } });
+export function leave(status?: string): void {
+  navigate('/sign-in', { state: status === undefined ? null : { status } });
   setSession('out');
 }
 

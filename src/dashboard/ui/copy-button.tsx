@@ -13,7 +13,7 @@ type Props = ButtonProps & {
 export function CopyButton({ label = t('ui.copy.copy'), onCopied, text, what, ...rest }: Props) {
   const [outcome, copy] = useCopy();
   const shown = { none: label, copied: t('ui.copy.copied'), failed: t('ui.copy.failed') }[outcome];
-  const said = { none: '', copied: t('ui.copy.copied'), failed: t('ui.copy.copyYourself') }[outcome];
+  const status = { none: '', copied: t('ui.copy.copied'), failed: t('ui.copy.copyYourself') }[outcome];
   return (
     <>
       <Button
@@ -26,7 +26,7 @@ export function CopyButton({ label = t('ui.copy.copy'), onCopied, text, what, ..
       >
         {shown}
       </Button>
-      <VisuallyHidden role="status">{said}</VisuallyHidden>
+      <VisuallyHidden role="status">{status}</VisuallyHidden>
     </>
   );
 }

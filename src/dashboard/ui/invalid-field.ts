@@ -9,9 +9,9 @@ export function useFocusOnError<T extends HTMLElement>(error: unknown): RefObjec
     field?.closest('details')?.toggleAttribute('open', true);
     field?.focus();
     // Includes the message below the field. Without an invalid field, an alert shows the error.
-    const said =
+    const shown =
       field?.closest('.mantine-InputWrapper-root') ?? form.current?.querySelector('[role="alert"]');
-    said?.scrollIntoView({ block: 'nearest' });
+    shown?.scrollIntoView({ block: 'nearest' });
   }, [error]);
   return form;
 }

@@ -6,7 +6,7 @@ import type {
   LanguageModelV3Usage,
 } from '@ai-sdk/provider';
 import type { JsonObject } from '../upstream/json.ts';
-import type { Broken } from '../upstream/transport.ts';
+import type { BrokenError } from '../upstream/transport.ts';
 
 const finishReasons: Readonly<Record<string, string>> = {
   stop: 'stop',
@@ -17,7 +17,7 @@ const finishReasons: Readonly<Record<string, string>> = {
 };
 
 /** Undefined if the provider gave no finish reason, which means that the reply was cut off. */
-function finishOf({ raw, unified }: LanguageModelV3FinishReason, broken: Broken): string | undefined {
+function finishOf({ raw, unified }: LanguageModelV3FinishReason, broken: BrokenError): string | undefined {
   if (unified === 'error') throw broken('The model reported an error:', raw ?? '');
   return raw === undefined ? undefined : finishReasons[unified];
 }
@@ -41,7 +41,7 @@ const callOf = (id: string, name: string, text: string): JsonObject => ({
 });
 
 /** @throws ApiError `upstreamError` */
-export function completionFrom(result: LanguageModelV3GenerateResult, broken: Broken): JsonObject {
+export function completionFrom(result: LanguageModelV3GenerateResult, broken: BrokenError): JsonObject {
   const { content, finishReason, response, usage } = result;
   const texts: string[] = [];
   const thoughts: string[] = [];
@@ -75,14 +75,14 @@ export function completionFrom(result: LanguageModelV3GenerateResult, broken: Br
 
 /** Converts the parts of one stream to chunks. */
 export class PartReader {
-  readonly #broken: Broken;
+  readonly #broken: BrokenError;
   /** The positions of calls whose arguments were streamed, by call ID. */
   readonly #streamed = new Map<string, number>();
   #calls = 0;
   #id: string | undefined;
   isDone = false;
 
-  constructor(broken: Broken) {
+  constructor(broken: BrokenError) {
     this.#broken = broken;
   }
 

@@ -65,8 +65,8 @@ export function createAiSdkChat(options: AiSdkChatOptions): ChatEngine {
     const reader = new ChunkReader(input, transport.broken);
     const parts = new PartReader(transport.broken);
     try {
-      const asked = callOptions(input, derived.signal);
-      const { stream } = await provider.languageModel(input.model).doStream(asked);
+      const options = callOptions(input, derived.signal);
+      const { stream } = await provider.languageModel(input.model).doStream(options);
       const source = stream.getReader();
       for (let next = await source.read(); !next.done; next = await source.read()) {
         signal.throwIfAborted();
@@ -97,8 +97,8 @@ export function createAiSdkChat(options: AiSdkChatOptions): ChatEngine {
       const call = new ProviderCall(input, false);
       connection.begin(derived.signal, call);
       try {
-        const asked = callOptions(input, derived.signal);
-        const result = await provider.languageModel(input.model).doGenerate(asked);
+        const options = callOptions(input, derived.signal);
+        const result = await provider.languageModel(input.model).doGenerate(options);
         return completionOf(completionFrom(result, transport.broken), input, transport.broken);
       } catch (error) {
         throw failureOf(error, call, signal);

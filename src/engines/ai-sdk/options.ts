@@ -53,22 +53,22 @@ function reasoningOptions(effort: unknown): Options['providerOptions'] {
 
 /** @throws ApiError `invalidRequest` that names the part that the AI SDK cannot express */
 export function callOptions(input: CompletionInput, abortSignal: AbortSignal): Options {
-  const asked = input as JsonObject;
-  const { max_completion_tokens: most, max_tokens: older, stop } = asked;
+  const request = input as JsonObject;
+  const { max_completion_tokens: most, max_tokens: older, stop } = request;
   const stops = typeof stop === 'string' ? [stop] : stop;
   return present({
     prompt: promptOf(input.messages),
-    ...toolFields(asked),
+    ...toolFields(request),
     maxOutputTokens: numberIn(most) ?? numberIn(older),
-    temperature: numberIn(asked.temperature),
-    topP: numberIn(asked.top_p),
-    topK: numberIn(asked.top_k),
-    presencePenalty: numberIn(asked.presence_penalty),
-    frequencyPenalty: numberIn(asked.frequency_penalty),
-    seed: numberIn(asked.seed),
+    temperature: numberIn(request.temperature),
+    topP: numberIn(request.top_p),
+    topK: numberIn(request.top_k),
+    presencePenalty: numberIn(request.presence_penalty),
+    frequencyPenalty: numberIn(request.frequency_penalty),
+    seed: numberIn(request.seed),
     stopSequences: Array.isArray(stops) ? (stops as unknown[]).map(String) : undefined,
-    responseFormat: formatOf(asked.response_format),
-    providerOptions: reasoningOptions(asked.reasoning_effort),
+    responseFormat: formatOf(request.response_format),
+    providerOptions: reasoningOptions(request.reasoning_effort),
     abortSignal,
   }) as Options;
 }

@@ -50,9 +50,9 @@ export function builtinChat(documentation: Documentation, publicUrl: string): Ch
     signal.throwIfAborted();
     noteCalled(signal);
     const question = questionOf(input).trim();
-    const asked = searched(question);
-    const { hits } = (await documentation()).search(asked, { limit: SECTIONS_WANTED, accepts: isSection });
-    const text = replyTo(asked, hits, publicUrl);
+    const query = searched(question);
+    const { hits } = (await documentation()).search(query, { limit: SECTIONS_WANTED, accepts: isSection });
+    const text = replyTo(query, hits, publicUrl);
     const { words, finishReason } = wordsWithin(
       text,
       input.max_completion_tokens ?? input.max_tokens ?? Number.POSITIVE_INFINITY,

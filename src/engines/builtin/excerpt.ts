@@ -5,16 +5,19 @@ import type { SectionEntry } from '../../docs/search-entries.ts';
 /** Approximate length in characters. The excerpt ends with the block that exceeds it. */
 const EXCERPT_LENGTH = 1400;
 
-const askedBy: Record<string, RegExp> = {
+const languagePatterns: Record<string, RegExp> = {
   python: /\b(python|django|flask|fastapi)\b/i,
   js: /\b(javascript|js|typescript|node(\.?js)?|fetch|react)\b/i,
   bash: /\b(curl|bash|shell|terminal)\b/i,
 };
 
-const isExample = (token: Token | undefined) => token?.type === 'code' && (token.lang ?? '') in askedBy;
+const isExample = (token: Token | undefined) =>
+  token?.type === 'code' && (token.lang ?? '') in languagePatterns;
 
 const languagesIn = (question: string): string[] =>
-  Object.entries(askedBy).flatMap(([language, pattern]) => (pattern.test(question) ? [language] : []));
+  Object.entries(languagePatterns).flatMap(([language, pattern]) =>
+    pattern.test(question) ? [language] : [],
+  );
 
 /** For adjacent examples, keeps the one in a requested language, or the first. */
 function withoutOtherLanguages(blocks: readonly Token[], requested: readonly string[]): Token[] {
@@ -23,8 +26,8 @@ function withoutOtherLanguages(blocks: readonly Token[], requested: readonly str
     let end = index;
     while (isExample(blocks[end])) end++;
     const examples = blocks.slice(index, end);
-    const asked = examples.find((example) => 'lang' in example && requested.includes(example.lang));
-    const block = asked ?? blocks[index];
+    const preferred = examples.find((example) => 'lang' in example && requested.includes(example.lang));
+    const block = preferred ?? blocks[index];
     if (block) kept.push(block);
     index = Math.max(end, index + 1);
   }

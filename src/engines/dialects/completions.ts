@@ -5,12 +5,12 @@ import type { Concession } from '../upstream/concessions.ts';
 import { aboveHigh, refusesEffort, refusesField, refusesLaterSystem } from '../upstream/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../upstream/json.ts';
 import { outputLimit, refusesLimitName, withNewerLimit, withOutputLimit } from '../upstream/output-limit.ts';
-import type { Broken } from '../upstream/transport.ts';
+import type { BrokenError } from '../upstream/transport.ts';
 import type { Dialect, EventReader } from './dialect.ts';
 
 const DONE = '[DONE]';
 
-function events(broken: Broken): EventReader {
+function events(broken: BrokenError): EventReader {
   let isDone = false;
   return {
     get isDone() {

@@ -1,17 +1,17 @@
 /** The API of an upstream. Engines use chat completions, and a dialect translates. Contract section 15. */
 import type { EventSourceMessage } from 'eventsource-parser';
-import type { CompletionInput, SaidRequest } from '../types.ts';
+import type { CompletionInput, OriginalRequest } from '../types.ts';
 import type { Concession } from '../upstream/concessions.ts';
 import type { JsonObject } from '../upstream/json.ts';
-import type { Broken } from '../upstream/transport.ts';
+import type { BrokenError } from '../upstream/transport.ts';
 
-export type Asked = {
+export type ChatQuery = {
   input: CompletionInput;
   /** The upstream's name for the model. */
   model: string;
   isStream: boolean;
   /** The request as the client sent it, if its API is not chat completions. */
-  said: SaidRequest | undefined;
+  original: OriginalRequest | undefined;
   /** The model's output limit in tokens, if the operator states it. */
   maxOutputTokens: number | undefined;
 };
@@ -30,7 +30,7 @@ export type EventReader = {
 
 export type Dialect = {
   /** The API whose requests pass through. Undefined for chat completions. */
-  language?: SaidRequest['language'];
+  language?: OriginalRequest['language'];
   path: string;
   /** Headers of every request, with the upstream's key. Defaults to a bearer token. */
   keyHeaders?(apiKey: string | undefined): Readonly<Record<string, string>>;
@@ -39,16 +39,16 @@ export type Dialect = {
   /** Whether the API supports requests for several choices. */
   takesChoices: boolean;
   /** @throws ApiError `invalidRequest` that names the part that the upstream's API cannot express */
-  body(asked: Asked): JsonObject;
+  body(query: ChatQuery): JsonObject;
   /** Workarounds for fields that some servers reject, in the order in which they are tried. */
   concessions?: readonly Concession[];
   /** Translates a response to a chat completion. Throws ApiError `upstreamError`. */
-  completion(answer: JsonObject, broken: Broken): JsonObject;
-  events(broken: Broken): EventReader;
+  completion(answer: JsonObject, broken: BrokenError): JsonObject;
+  events(broken: BrokenError): EventReader;
   /** The upstream's endpoint for counting tokens, if it has one. */
   countTokens?: {
     path: string;
-    body(asked: Asked): JsonObject;
+    body(query: ChatQuery): JsonObject;
     count(answer: JsonObject): number | undefined;
   };
 };

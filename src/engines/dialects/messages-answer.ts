@@ -3,7 +3,7 @@ import { messageOf } from '../message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, type SealedReasoning } from '../reasoning-details.ts';
 import { beginText, objectsIn } from '../text-details.ts';
 import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
-import type { Broken } from '../upstream/transport.ts';
+import type { BrokenError } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
 
 const finishReasons: Readonly<Record<string, string>> = {
@@ -83,7 +83,7 @@ function stepsIn(block: JsonObject): JsonObject[] {
 }
 
 /** @throws ApiError `upstreamError` */
-export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
+export function completionOf(answer: JsonObject, broken: BrokenError): JsonObject {
   const { content, id, usage } = answer;
   if (!Array.isArray(content)) throw broken('The message has no content.');
   const message = messageOf(objectsIn(content).flatMap(stepsIn));
@@ -99,13 +99,13 @@ type OpenBlock = { block: JsonObject; call: number; text: string; signature: str
 
 export class MessagesReader implements EventReader {
   isDone = false;
-  readonly #broken: Broken;
+  readonly #broken: BrokenError;
   readonly #open = new Map<unknown, OpenBlock>();
   #id: unknown;
   #calls = 0;
   #usage: JsonObject = {};
 
-  constructor(broken: Broken) {
+  constructor(broken: BrokenError) {
     this.#broken = broken;
   }
 

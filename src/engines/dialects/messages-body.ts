@@ -6,7 +6,7 @@ import { reminderOf } from '../system-messages.ts';
 import { ownContent, resultContent } from '../tool-files.ts';
 import { plainCallId } from '../tool-names.ts';
 import { isObject, type JsonObject, parseJson, present, stringIn } from '../upstream/json.ts';
-import type { Asked } from './dialect.ts';
+import type { ChatQuery } from './dialect.ts';
 import {
   callsOf,
   cannotExpress,
@@ -201,16 +201,16 @@ function contextOf(input: JsonObject, model: string): JsonObject {
 }
 
 /** @throws ApiError `invalidRequest` that names the part that the API cannot express */
-export function messagesBody({ input, isStream, maxOutputTokens, model }: Asked): JsonObject {
-  const asked = input as JsonObject;
-  const context = contextOf(asked, model);
-  const { max_completion_tokens: most, max_tokens: older, stop, user } = asked;
+export function messagesBody({ input, isStream, maxOutputTokens, model }: ChatQuery): JsonObject {
+  const request = input as JsonObject;
+  const context = contextOf(request, model);
+  const { max_completion_tokens: most, max_tokens: older, stop, user } = request;
   const thinks = isObject(context.thinking) && context.thinking.type !== 'disabled';
   return {
     ...context,
     max_tokens: most ?? older ?? maxOutputTokens ?? MAX_TOKENS,
     ...present({
-      ...samplingOf(asked, thinks),
+      ...samplingOf(request, thinks),
       stop_sequences: typeof stop === 'string' ? [stop] : stop,
       metadata: typeof user === 'string' ? { user_id: user } : undefined,
     }),
@@ -218,4 +218,4 @@ export function messagesBody({ input, isStream, maxOutputTokens, model }: Asked)
   };
 }
 
-export const countBody = ({ input, model }: Asked): JsonObject => contextOf(input as JsonObject, model);
+export const countBody = ({ input, model }: ChatQuery): JsonObject => contextOf(input as JsonObject, model);

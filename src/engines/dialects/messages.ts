@@ -1,7 +1,7 @@
 /** Anthropic's Messages API as an upstream. Contract section 15. */
 import { apis } from '../../upstreams/schema.ts';
 import { isObject, type JsonObject, stringIn, wholeNumber } from '../upstream/json.ts';
-import type { Asked, Dialect } from './dialect.ts';
+import type { ChatQuery, Dialect } from './dialect.ts';
 import { completionOf, MessagesReader } from './messages-answer.ts';
 import { countBody, messagesBody } from './messages-body.ts';
 
@@ -47,10 +47,10 @@ const countedFields: ReadonlySet<string> = new Set([
   ...['cache_control', 'context_management'],
 ]);
 
-function bodyOf(asked: Asked): JsonObject {
-  const { isStream, model, said } = asked;
-  if (said?.language !== 'anthropic') return messagesBody(asked);
-  const { stream: _stream, ...body } = sameBody(said.body(), model);
+function bodyOf(query: ChatQuery): JsonObject {
+  const { isStream, model, original } = query;
+  if (original?.language !== 'anthropic') return messagesBody(query);
+  const { stream: _stream, ...body } = sameBody(original.body(), model);
   return { ...body, ...(isStream && { stream: true }) };
 }
 
@@ -66,9 +66,9 @@ export const messagesDialect: Dialect = {
   events: (broken) => new MessagesReader(broken),
   countTokens: {
     path: `${apis.anthropic.path}/count_tokens`,
-    body(asked) {
-      if (asked.said?.language !== 'anthropic') return countBody(asked);
-      const body = Object.entries(sameBody(asked.said.body(), asked.model));
+    body(query) {
+      if (query.original?.language !== 'anthropic') return countBody(query);
+      const body = Object.entries(sameBody(query.original.body(), query.model));
       return Object.fromEntries(body.filter(([name]) => countedFields.has(name)));
     },
     count: ({ input_tokens: count }) => wholeNumber(count),

@@ -7,7 +7,7 @@ import { flatName } from '../tool-names.ts';
 import { refusalError } from '../upstream/errors.ts';
 import { isObject, type JsonObject, parseJson, stringIn, textWithin, wholeNumber } from '../upstream/json.ts';
 import { reasonOf } from '../upstream/problems.ts';
-import type { Broken } from '../upstream/transport.ts';
+import type { BrokenError } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
 
 const MAX_PHASE_LENGTH = 60;
@@ -67,7 +67,7 @@ function phaseOf(item: JsonObject): JsonObject {
   return phase === undefined ? {} : { phase };
 }
 
-const said = (field: string, text: unknown): JsonObject[] =>
+const deltaStep = (field: string, text: unknown): JsonObject[] =>
   stringIn(text) === '' ? [] : [{ [field]: text }];
 
 const sealSteps = (item: JsonObject): JsonObject[] =>
@@ -91,7 +91,7 @@ const lengthOf = (steps: readonly JsonObject[]): number =>
 function messageSteps(item: JsonObject, start: number): JsonObject[] {
   const steps: JsonObject[] = [];
   for (const [index, part] of objectsIn(item.content).entries()) {
-    if (part.type === 'refusal') steps.push(...said('refusal', part.refusal));
+    if (part.type === 'refusal') steps.push(...deltaStep('refusal', part.refusal));
     if (part.type !== 'output_text' || stringIn(part.text) === '') continue;
     const step = { ...textStep(part, start + lengthOf(steps)), ...(index === 0 && phaseOf(item)) };
     if (index === 0) beginText(step, 'message');
@@ -108,7 +108,7 @@ function messageSteps(item: JsonObject, start: number): JsonObject[] {
 function stepsIn(item: JsonObject, start: number): JsonObject[] {
   if (isCall(item)) return [{ tool_calls: [callOf(item, argumentsOf(item))] }];
   if (item.type === 'reasoning')
-    return [...said('reasoning_content', reasoningText(item)), ...sealSteps(item)];
+    return [...deltaStep('reasoning_content', reasoningText(item)), ...sealSteps(item)];
   return item.type === 'message' ? messageSteps(item, start) : [];
 }
 
@@ -122,17 +122,17 @@ function stepsOfAll(items: readonly JsonObject[]): JsonObject[] {
 }
 
 /** The error for a failed response. Some failures are the client's fault. */
-function failure(response: JsonObject, broken: Broken): Error {
+function failure(response: JsonObject, broken: BrokenError): Error {
   const error = isObject(response.error) ? response.error : {};
   const problem = { code: stringIn(error.code), message: stringIn(error.message) };
   const text = JSON.stringify(error);
   return reasonOf(problem, 400) === undefined
     ? broken('The upstream ended the response with an error:', text)
-    : refusalError({ status: 400, headers: {}, text, sent: [], asked: '' }, undefined);
+    : refusalError({ status: 400, headers: {}, text, sent: [], prompt: '' }, undefined);
 }
 
 /** @throws ApiError `upstreamError`, or `invalidRequest` if the upstream reports that the request is invalid */
-export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
+export function completionOf(answer: JsonObject, broken: BrokenError): JsonObject {
   if (answer.status === 'failed' || isObject(answer.error)) throw failure(answer, broken);
   if (!Array.isArray(answer.output)) throw broken('The response has no output.');
   const items = objectsIn(answer.output);
@@ -176,14 +176,14 @@ type OpenItem = {
 
 export class ResponsesReader implements EventReader {
   isDone = false;
-  readonly #broken: Broken;
+  readonly #broken: BrokenError;
   readonly #items = new Map<unknown, OpenItem>();
   #head: JsonObject = {};
   #calls = 0;
   /** Length of all texts so far, in characters. */
   #length = 0;
 
-  constructor(broken: Broken) {
+  constructor(broken: BrokenError) {
     this.#broken = broken;
   }
 

@@ -4,7 +4,7 @@ import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
 import { LOGPROBS } from '../text-details.ts';
 import { ownContent, resultContent } from '../tool-files.ts';
 import { isObject, type JsonObject, present } from '../upstream/json.ts';
-import type { Asked } from './dialect.ts';
+import type { ChatQuery } from './dialect.ts';
 import { callsOf, cannotExpress, type Part, partsOf, readable, textsOf, toolsOf } from './parts.ts';
 
 type Item = JsonObject & { type: string };
@@ -99,31 +99,31 @@ function toolFields(input: JsonObject): JsonObject {
 
 function textOf({ response_format: format, verbosity }: JsonObject): JsonObject | undefined {
   const schema = isObject(format) && isObject(format.json_schema) ? format.json_schema : {};
-  const asked =
+  const requested =
     isObject(format) && (format.type === 'json_schema' || format.type === 'json_object')
       ? { ...schema, type: format.type }
       : undefined;
-  const text = present({ format: asked, verbosity });
+  const text = present({ format: requested, verbosity });
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
 /** @throws ApiError `invalidRequest` that names the part that the API cannot express */
-export function responsesBody({ input, isStream, model }: Asked): JsonObject {
-  const asked = input as JsonObject;
-  const { max_completion_tokens: most, max_tokens: older, reasoning_effort: effort } = asked;
+export function responsesBody({ input, isStream, model }: ChatQuery): JsonObject {
+  const request = input as JsonObject;
+  const { max_completion_tokens: most, max_tokens: older, reasoning_effort: effort } = request;
   return {
     model,
-    input: inputOf(asked.messages as unknown[]),
+    input: inputOf(request.messages as unknown[]),
     // Parley stores responses itself when clients ask it to.
     store: false,
     ...present({
-      ...Object.fromEntries(passed.map((name) => [name, asked[name]])),
-      ...toolFields(asked),
+      ...Object.fromEntries(passed.map((name) => [name, request[name]])),
+      ...toolFields(request),
       max_output_tokens: most ?? older,
       reasoning: effort === undefined || effort === null ? undefined : { effort },
-      text: textOf(asked),
+      text: textOf(request),
     }),
-    ...(asked.logprobs === true && present({ include: [LOGPROBS], top_logprobs: asked.top_logprobs })),
+    ...(request.logprobs === true && present({ include: [LOGPROBS], top_logprobs: request.top_logprobs })),
     ...(isStream && { stream: true }),
   };
 }

@@ -3,12 +3,12 @@ import { apis } from '../../upstreams/schema.ts';
 import type { Concession } from '../upstream/concessions.ts';
 import { aboveHigh, refusesEffort, refusesField } from '../upstream/errors.ts';
 import { isObject, type JsonObject } from '../upstream/json.ts';
-import type { Asked, Dialect } from './dialect.ts';
+import type { ChatQuery, Dialect } from './dialect.ts';
 import { completionOf, ResponsesReader } from './responses-answer.ts';
 import { responsesBody } from './responses-body.ts';
 
 /** Passes a request of the same API through. Parley itself stores and resumes responses, so it sends `store: false`. */
-function sameBody({ isStream, model }: Asked, body: JsonObject): JsonObject {
+function sameBody({ isStream, model }: ChatQuery, body: JsonObject): JsonObject {
   const { stream: _stream, ...rest } = body;
   return { ...rest, model, store: false, ...(isStream && { stream: true }) };
 }
@@ -45,9 +45,11 @@ export const responsesDialect: Dialect = {
   path: apis['openai-responses'].path,
   modelsPath: '/models',
   takesChoices: false,
-  body: (asked) =>
+  body: (query) =>
     withSealed(
-      asked.said?.language === 'responses' ? sameBody(asked, asked.said.body()) : responsesBody(asked),
+      query.original?.language === 'responses'
+        ? sameBody(query, query.original.body())
+        : responsesBody(query),
     ),
   concessions: [withoutSealed, highEffort],
   completion: completionOf,

@@ -9,7 +9,7 @@ import type { Target } from './targets.ts';
 
 /** The call that the engine of a target receives. */
 const toldTo = ({ maxOutputTokens }: Target, call: ChatCall | undefined): ChatCall => ({
-  said: call?.said,
+  original: call?.original,
   maxOutputTokens,
 });
 

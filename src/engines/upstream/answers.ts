@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
 import { TooFew } from './known-limits.ts';
-import type { Broken } from './transport.ts';
+import type { BrokenError } from './transport.ts';
 import { bytesOf, charactersOf, countedUsage, estimatedUsage } from './usage.ts';
 
 const MAX_ID_LENGTH = 200;
@@ -17,7 +17,7 @@ export const newHead = () => ({
 export type AnswerHead = ReturnType<typeof newHead>;
 
 /** Normalizes the members that completions and chunks share. `model` is the public name. */
-export function settleHead(answer: JsonObject, object: string, model: string, head: AnswerHead): void {
+export function completeHead(answer: JsonObject, object: string, model: string, head: AnswerHead): void {
   if (textWithin(answer.id, MAX_ID_LENGTH) === undefined) answer.id = head.id;
   if (!Number.isSafeInteger(answer.created)) answer.created = wholeNumber(answer.created) ?? head.created;
   answer.object = object;
@@ -25,13 +25,13 @@ export function settleHead(answer: JsonObject, object: string, model: string, he
   answer.system_fingerprint = textWithin(answer.system_fingerprint, MAX_ID_LENGTH) ?? null;
 }
 
-export function settleChoice(choice: JsonObject, position: number): void {
+export function completeChoice(choice: JsonObject, position: number): void {
   choice.index = wholeNumber(choice.index) ?? position;
   choice.logprobs = isObject(choice.logprobs) ? choice.logprobs : null;
   choice.finish_reason = textWithin(choice.finish_reason, MAX_FINISH_LENGTH) ?? null;
 }
 
-function settleMessage(message: JsonObject): void {
+function completeMessage(message: JsonObject): void {
   message.role = 'assistant';
   message.content = plainText(message.content);
   message.refusal = typeof message.refusal === 'string' ? message.refusal : null;
@@ -45,7 +45,11 @@ const bytesIn = (choices: readonly unknown[]): number =>
  *
  * @throws ApiError `upstreamError`; `invalidRequest` (`TooFew`) if the model returns fewer choices than requested
  */
-export function completionOf(answer: JsonObject, input: CompletionInput, broken: Broken): CompletionResult {
+export function completionOf(
+  answer: JsonObject,
+  input: CompletionInput,
+  broken: BrokenError,
+): CompletionResult {
   const { choices } = answer;
   if (!Array.isArray(choices) || choices.length === 0) throw broken('The completion has no choices.');
   const wanted = input.n ?? 1;
@@ -55,11 +59,11 @@ export function completionOf(answer: JsonObject, input: CompletionInput, broken:
   for (const [position, choice] of choices.entries()) {
     if (!isObject(choice) || !isObject(choice.message))
       throw broken('A choice of the completion has no message.');
-    settleChoice(choice, position);
-    settleMessage(choice.message);
+    completeChoice(choice, position);
+    completeMessage(choice.message);
     characters += charactersOf(choice.message);
   }
-  settleHead(answer, 'chat.completion', input.model, newHead());
+  completeHead(answer, 'chat.completion', input.model, newHead());
   // Do not return choices that were not charged.
   answer.choices = choices.slice(0, wanted);
   answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters, bytesIn(choices));

@@ -1,9 +1,9 @@
 /** Chat through a server with any of the supported APIs. Contract sections 7, 8, and 15. */
-import { writeInTurns } from '../../bodies/write-in-turns.ts';
+import { writeInSlices } from '../../bodies/write-in-turns.ts';
 import { continueTrace } from '../../telemetry/tracing.ts';
 import { abortable } from '../abortable.ts';
 import { completionsDialect } from '../dialects/completions.ts';
-import type { Asked, Dialect } from '../dialects/dialect.ts';
+import type { ChatQuery, Dialect } from '../dialects/dialect.ts';
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
 import { completionOf } from './answers.ts';
 import { ChunkReader } from './chunks.ts';
@@ -38,29 +38,34 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const limits = new KnownLimits('choices');
   const concessions = new Concessions(dialect.concessions ?? []);
 
-  function askedOf(input: CompletionInput, call: ChatCall | undefined, isStream: boolean): Asked {
+  function queryOf(input: CompletionInput, call: ChatCall | undefined, isStream: boolean): ChatQuery {
     const model = list.upstreamName(input.model);
-    return { input, model, isStream, said: call?.said, maxOutputTokens: call?.maxOutputTokens };
+    return { input, model, isStream, original: call?.original, maxOutputTokens: call?.maxOutputTokens };
   }
 
-  function requestOf({ input, said }: Asked, path: string, body: JsonObject, signal: AbortSignal): Request {
-    const headers = said?.language === dialect.language ? said?.headers : undefined;
+  function requestOf(
+    { input, original }: ChatQuery,
+    path: string,
+    body: JsonObject,
+    signal: AbortSignal,
+  ): Request {
+    const headers = original?.language === dialect.language ? original?.headers : undefined;
     const isTranslated = dialect !== completionsDialect;
     return { method: 'POST', path, headers, body, signal, ...(isTranslated && { sent: Object.keys(input) }) };
   }
 
   async function ask<T>(
-    asked: Asked,
+    query: ChatQuery,
     signal: AbortSignal,
     send: (request: Request) => Promise<T>,
   ): Promise<T> {
-    const body = dialect.body(asked);
+    const body = dialect.body(query);
     // A body that passes through unchanged has been serialized before.
     if (dialect !== completionsDialect)
       for (const value of Object.values(body))
-        if (typeof value === 'object' && value !== null) await writeInTurns(value);
-    return await concessions.send(asked.model, asked.input, body, (sent) =>
-      send(requestOf(asked, dialect.path, sent, signal)),
+        if (typeof value === 'object' && value !== null) await writeInSlices(value);
+    return await concessions.send(query.model, query.input, body, (sent) =>
+      send(requestOf(query, dialect.path, sent, signal)),
     );
   }
 
@@ -69,7 +74,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     signal: AbortSignal,
     call: ChatCall | undefined,
   ): AsyncGenerator<CompletionChunk, void, undefined> {
-    const exchange = await ask(askedOf(input, call, true), signal, transport.events);
+    const exchange = await ask(queryOf(input, call, true), signal, transport.events);
     const reader = new ChunkReader(input, transport.broken);
     const events = dialect.events(transport.broken);
     let idle = 0;
@@ -106,11 +111,11 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   ): Promise<number | undefined> {
     const counter = dialect.countTokens;
     if (counter === undefined) return undefined;
-    const asked = askedOf(input, call, false);
+    const query = queryOf(input, call, false);
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
     continueTrace(inTime, signal);
     const answer = await transport
-      .json(requestOf(asked, counter.path, counter.body(asked), inTime))
+      .json(requestOf(query, counter.path, counter.body(query), inTime))
       .catch(() => undefined);
     return answer && counter.count(answer);
   }
@@ -124,7 +129,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     },
     ...(dialect.countTokens && { countTokens }),
     async complete(input, signal, call) {
-      const answer = await ask(askedOf(input, call, false), signal, transport.json);
+      const answer = await ask(queryOf(input, call, false), signal, transport.json);
       try {
         return completionOf(dialect.completion(answer, transport.broken), input, transport.broken);
       } catch (error) {

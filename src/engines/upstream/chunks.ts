@@ -1,9 +1,9 @@
 /** Normalizes the chunks of a streamed completion, as `answers.ts` does for complete ones. Contract section 7. */
 import type { CompletionChunk, CompletionInput } from '../types.ts';
-import { newHead, settleChoice, settleHead } from './answers.ts';
+import { completeChoice, completeHead, newHead } from './answers.ts';
 import { isObject, type JsonObject, plainText } from './json.ts';
 import { TooFew } from './known-limits.ts';
-import type { Broken } from './transport.ts';
+import type { BrokenError } from './transport.ts';
 import { bytesOf, charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
 
 /** Members of a delta whose presence alone is not output. */
@@ -13,7 +13,7 @@ type ChoiceState = { isFinished: boolean; toolCalls: number };
 
 export class ChunkReader {
   readonly #input: CompletionInput;
-  readonly #broken: Broken;
+  readonly #broken: BrokenError;
   readonly #asksForUsage: boolean;
   readonly #head = newHead();
   readonly #choices: ChoiceState[] = [];
@@ -24,7 +24,7 @@ export class ChunkReader {
   #usage: Usage | undefined;
   #last: JsonObject = {};
 
-  constructor(input: CompletionInput, broken: Broken) {
+  constructor(input: CompletionInput, broken: BrokenError) {
     this.#input = input;
     this.#broken = broken;
     const { stream_options: options } = input as JsonObject;
@@ -40,9 +40,9 @@ export class ChunkReader {
    */
   chunk(chunk: JsonObject): CompletionChunk | undefined {
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
-    settleHead(chunk, 'chat.completion.chunk', this.#input.model, this.#head);
+    completeHead(chunk, 'chat.completion.chunk', this.#input.model, this.#head);
     const wanted = this.#input.n ?? 1;
-    const kept = choices.filter((choice, position) => this.#settle(choice, position) < wanted);
+    const kept = choices.filter((choice, position) => this.complete(choice, position) < wanted);
     chunk.choices = kept;
     this.#last = chunk;
 
@@ -79,9 +79,9 @@ export class ChunkReader {
     return { id, object, created, model, system_fingerprint, choices: [], usage };
   }
 
-  #settle(choice: unknown, position: number): number {
+  complete(choice: unknown, position: number): number {
     if (!isObject(choice)) throw this.#broken('A choice in a chunk is not an object.');
-    settleChoice(choice, position);
+    completeChoice(choice, position);
     return choice.index as number;
   }
 

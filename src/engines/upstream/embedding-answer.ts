@@ -5,7 +5,7 @@
 import { loopShare } from '../../concurrency/loop-share.ts';
 import { fromBase64, isFinite32, toBase64 } from '../vectors.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
-import type { Broken } from './transport.ts';
+import type { BrokenError } from './transport.ts';
 
 /** Quotes within a string are escaped, so this matches only member names. */
 const MEMBER = /(?<!\\)"embedding"\s*:\s*(?=["[])/g;
@@ -18,10 +18,10 @@ export type Format = 'float' | 'base64';
 
 /** Extracts the vectors from a response. Its position replaces each vector, so that the rest is small. */
 export class EmbeddingAnswer {
-  readonly #broken: Broken;
+  readonly #broken: BrokenError;
   readonly #vectors: string[] = [];
 
-  constructor(broken: Broken) {
+  constructor(broken: BrokenError) {
     this.#broken = broken;
   }
 

@@ -36,9 +36,9 @@ export class UpstreamProblem extends Error {
 }
 
 /** Removes the upstream's key, including forms masked with asterisks, and truncates the text. */
-function forLog(said: string, apiKey: string | undefined): string {
+function forLog(message: string, apiKey: string | undefined): string {
   // Truncate first to bound the work, and last so that no partial key remains.
-  const text = said.slice(0, LOGGED_LENGTH * 8);
+  const text = message.slice(0, LOGGED_LENGTH * 8);
   const inJson = JSON.stringify(apiKey ?? '').slice(1, -1);
   const withoutKey = apiKey ? text.replaceAll(apiKey, '[key]').replaceAll(inJson, '[key]') : text;
   return withoutKey.replace(/\bsk-[\w*.-]{4,}/gi, '[key]').slice(0, LOGGED_LENGTH);
@@ -79,20 +79,20 @@ export type Refusal = {
   text: string;
   sent: readonly string[];
   /** The request's text. Do not log it. */
-  asked: string;
+  prompt: string;
 };
 
 /** The error for any status other than 2xx. Removes `apiKey` from the log. */
 export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiError {
-  const { asked, headers, sent, status, text } = refusal;
+  const { prompt, headers, sent, status, text } = refusal;
   const problem = readProblem(text);
-  const said = [problem.code, withoutEcho(forLog(problem.message ?? '', apiKey), asked)]
+  const reason = [problem.code, withoutEcho(forLog(problem.message ?? '', apiKey), prompt)]
     .filter(Boolean)
     .join(': ');
   const target = typeof headers.location === 'string' ? parsedUrl(headers.location) : undefined;
   const where = target === undefined ? '' : ` to ${target.origin}`;
   const what =
-    status < 400 ? `redirected${where}; redirects are not followed.` : `returned ${status}. ${said}`;
+    status < 400 ? `redirected${where}; redirects are not followed.` : `returned ${status}. ${reason}`;
   const cause = new UpstreamProblem(
     forLog(`The upstream ${what}`, apiKey),
     status,

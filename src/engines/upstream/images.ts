@@ -2,7 +2,7 @@
 import { refusesField } from './errors.ts';
 import { isObject, type JsonObject, textWithin } from './json.ts';
 import { KnownLimits, TooFew } from './known-limits.ts';
-import { type Broken, createTransport, MIB, type UpstreamOptions } from './transport.ts';
+import { type BrokenError, createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamImagesOptions = UpstreamOptions & {
   /** `IMAGES_MODEL`. If undefined, the client's model or the upstream's default applies. */
@@ -39,7 +39,7 @@ const ANSWER_BYTES = 64 * MIB;
 /** Models that always return Base64 and reject the field that requests it. */
 const alwaysBase64 = /\bgpt-image|\bchatgpt-image/i;
 
-function imageOf(row: unknown, broken: Broken): GeneratedImage {
+function imageOf(row: unknown, broken: BrokenError): GeneratedImage {
   if (!isObject(row)) throw broken('An image in the response is not an object.');
   const base64 = row.b64_json;
   // Never follow a URL: it could point into the internal network.

@@ -48,8 +48,8 @@ const unspacedRuns = new RegExp(`[${unspaced}]+`, 'gu');
 const words = new RegExp(`(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,}`, 'gu');
 
 /** Hides each pair of neighboring characters that also occurs in the request. Takes linear time. */
-function withoutSharedPairs(said: string, known: string): string {
-  if (said.search(unspacedRuns) < 0) return said;
+function withoutSharedPairs(message: string, known: string): string {
+  if (message.search(unspacedRuns) < 0) return message;
   const shared = new Set<string>();
   for (const [run] of known.matchAll(unspacedRuns)) {
     const characters = [...run];
@@ -57,7 +57,7 @@ function withoutSharedPairs(said: string, known: string): string {
       shared.add(character + (characters[index + 1] ?? ''));
     for (const digit of run.match(/\p{N}/gu) ?? []) shared.add(digit);
   }
-  return said.replace(unspacedRuns, (run) => {
+  return message.replace(unspacedRuns, (run) => {
     const characters = [...run];
     const isHidden = (index: number) =>
       shared.has(`${characters[index - 1]}${characters[index]}`) ||
@@ -68,17 +68,17 @@ function withoutSharedPairs(said: string, known: string): string {
 }
 
 /** Some servers put the request into the message as escaped JSON. */
-const unescaped = (said: string): string =>
-  said.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+const unescaped = (message: string): string =>
+  message.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /**
  * Hides words and numbers of the request in an upstream's message. In scripts without spaces, hides every pair of
  * characters that occurs in the request.
  */
-export function withoutEcho(said: string, asked: string): string {
-  if (asked.length > SEARCHED_CHARACTERS) return said === '' ? '' : HIDDEN;
-  const known = asked.toLowerCase();
-  const masked = withoutSharedPairs(unescaped(said).slice(0, QUOTED_CHARACTERS), known).replace(
+export function withoutEcho(message: string, prompt: string): string {
+  if (prompt.length > SEARCHED_CHARACTERS) return message === '' ? '' : HIDDEN;
+  const known = prompt.toLowerCase();
+  const masked = withoutSharedPairs(unescaped(message).slice(0, QUOTED_CHARACTERS), known).replace(
     words,
     (word) => (known.includes(word.toLowerCase()) ? HIDDEN : word),
   );

@@ -57,7 +57,7 @@ export type Request = {
 };
 
 /** Creates the error for an invalid response. The log only describes `text`. */
-export type Broken = (why: string, text?: string) => Error;
+export type BrokenError = (why: string, text?: string) => Error;
 
 export type Transport = {
   /** Requests JSON. Throws ApiError for any failure, or the signal's reason. */
@@ -70,7 +70,7 @@ export type Transport = {
   events(request: Request): Promise<Exchange>;
   /** Maps an error from reading an exchange to an error of the contract. */
   failure(error: unknown, signal: AbortSignal): unknown;
-  broken: Broken;
+  broken: BrokenError;
 };
 
 export const MIB = 1024 * 1024;
@@ -188,11 +188,11 @@ export function createTransport(options: UpstreamOptions): Transport {
     const text = await bodies.refusal(exchange, headers['content-length']);
     request.signal.throwIfAborted();
     const { body = {}, path, sent = Object.keys(body) } = request;
-    const asked = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
-    throw refusalError({ status, headers, text, sent, asked }, apiKey);
+    const prompt = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
+    throw refusalError({ status, headers, text, sent, prompt }, apiKey);
   }
 
-  const broken: Broken = brokenAnswer;
+  const broken: BrokenError = brokenAnswer;
 
   function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
     exchange.abort(new Error('The response has the wrong content type.'));

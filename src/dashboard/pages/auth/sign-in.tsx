@@ -14,7 +14,7 @@ import { usePageTitle } from './page-title.ts';
 export function SignIn() {
   const search = useSearch();
   const session = useSessionState();
-  const said = useHistoryState<{ said?: string } | null>()?.said;
+  const status = useHistoryState<{ status?: string } | null>()?.status;
   const { data: service } = useService();
   const contact = service?.operator_contact ?? null;
   const signIn = useMutation({
@@ -29,9 +29,9 @@ export function SignIn() {
       <Title order={1} mb="lg" ref={heading} tabIndex={-1}>
         {t('auth.signIn.title')}
       </Title>
-      {said !== undefined && (
+      {status !== undefined && (
         <Alert variant="light" icon={<InfoIcon />} mb="md" role="status">
-          {said}
+          {status}
         </Alert>
       )}
       {session === 'ended' && (

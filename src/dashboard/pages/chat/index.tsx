@@ -30,7 +30,7 @@ import { forgetChoice, moveChoice } from './model-choices.ts';
 import { useModels } from './models.ts';
 import { setNewSettings, settingsOf, useNewSettings } from './new-settings.ts';
 import { movePictures, readPictures } from './pictures.ts';
-import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
+import { OutOfQuota, QuotaLine, remainingOf } from './quota.tsx';
 import { useReading } from './scroll.ts';
 import { useStable } from './stable.ts';
 import { Suggestions } from './suggestions.tsx';
@@ -150,7 +150,7 @@ export default function Chat() {
     field.current?.focus();
   };
 
-  const isOut = usage !== undefined && leftOf(usage) === 0;
+  const isOut = usage !== undefined && remainingOf(usage) === 0;
   const closeList = useCallback(() => setIsListOpen(false), []);
   const onDeleted = useStable((deleted: string) => {
     setDraft(deleted, '');

@@ -6,11 +6,11 @@ import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { Reset } from '../../ui/reset.tsx';
 
-export const leftOf = ({ limits, used }: Usage): number | null =>
+export const remainingOf = ({ limits, used }: Usage): number | null =>
   limits.chat === null ? null : Math.max(0, limits.chat - used.chat);
 
 export function QuotaLine({ usage }: { usage: Usage }) {
-  const left = leftOf(usage);
+  const left = remainingOf(usage);
   return (
     <Text size="xs" c="dimmed">
       {left === null

@@ -7,7 +7,7 @@ const AT_PX = 2;
 const QUESTION_SHARE = 0.5;
 
 /** What the view follows while the page grows. `free`: nothing, because the reader has scrolled elsewhere. */
-type Place = 'question' | 'end' | 'free';
+type ScrollPosition = 'question' | 'end' | 'free';
 
 const distance = () => {
   const { clientHeight, scrollHeight, scrollTop } = document.documentElement;
@@ -54,7 +54,7 @@ export function useReading(
   toOpened: () => void;
 } {
   const [isAway, setIsAway] = useState(false);
-  const place = useRef<Place>('question');
+  const place = useRef<ScrollPosition>('question');
   const hasRoom = useRef(false);
   const lastY = useRef(0);
 
@@ -72,7 +72,7 @@ export function useReading(
   }, [content, dock]);
 
   const goTo = useCallback(
-    (next: Place, withRoom: boolean) => {
+    (next: ScrollPosition, withRoom: boolean) => {
       place.current = next;
       hasRoom.current = withRoom;
       reserve();

@@ -153,7 +153,7 @@ function useMeasured(content: RefObject<HTMLDivElement | null>, count: number): 
 
 /** Announces a reply to screen readers once at its end, not with every word. */
 function useAnnouncement(lines: readonly Line[], current: Turn | undefined): string {
-  const [said, setSaid] = useState('');
+  const [status, setStatus] = useState('');
   const before = useRef<string | undefined>(undefined);
   const latest = useRef(lines);
   latest.current = lines;
@@ -162,7 +162,7 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
 
   useEffect(() => {
     if (currentId !== undefined)
-      setSaid(t(isThinking ? 'chat.transcript.thinking' : 'chat.transcript.waiting'));
+      setStatus(t(isThinking ? 'chat.transcript.thinking' : 'chat.transcript.waiting'));
     else if (before.current !== undefined) {
       // A turn that failed or was stopped may be above later messages.
       const last =
@@ -172,10 +172,10 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
       const isStopped = last?.kind === 'turn' ? last.turn.state === 'stopped' : last?.message.stopped;
       const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';
       const outcome = t(isStopped ? 'chat.transcript.stopped' : 'chat.transcript.ready');
-      setSaid(isFailed ? '' : `${outcome} ${plainText(text ?? '')}`);
+      setStatus(isFailed ? '' : `${outcome} ${plainText(text ?? '')}`);
     }
     before.current = currentId;
   }, [currentId, isThinking]);
 
-  return said;
+  return status;
 }

@@ -16,9 +16,9 @@ import { saveFirstSettings } from './unsaved-settings.ts';
 
 const SHOWN_EVERY_MS = 40;
 /** How long the end of a stopped reply may take to arrive. */
-const END_ARRIVES_MS = 5000;
+const STREAM_END_MS = 5000;
 /** The pause between two renderings, as a multiple of the rendering time. */
-const REST = 3;
+const RENDER_PAUSE_FACTOR = 3;
 const ASK_AGAIN_MS = 1000;
 const MAX_PAUSE_MS = 10_000;
 
@@ -122,7 +122,7 @@ async function cancelled({ id, key }: Turn): Promise<Left> {
   if (outcome === 'unknown' && !hasBegun) return { state: 'failed' };
   if (outcome === 'unreachable' && !hasBegun) return { state: 'failed', problem: unreachable() };
   // The end of the reply is about to arrive, unless the connection hangs.
-  if (outcome === 'ending') await pause(END_ARRIVES_MS);
+  if (outcome === 'ending') await pause(STREAM_END_MS);
   return { state: 'stopped', endedAt: Date.now() };
 }
 
@@ -223,7 +223,7 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       change(id, { text });
       // Rendering is complete by now. A growing block is parsed again each time, which must not use all CPU time.
       queueMicrotask(() => {
-        pause = Math.max(SHOWN_EVERY_MS, REST * (performance.now() - start));
+        pause = Math.max(SHOWN_EVERY_MS, RENDER_PAUSE_FACTOR * (performance.now() - start));
       });
     }, pause);
   };

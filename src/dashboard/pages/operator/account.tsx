@@ -14,7 +14,7 @@ import { exactTime } from '../../ui/when.tsx';
 import { type Filters, filtersOf, pathOf, queryOf } from '../usage/filters.ts';
 import { LogView } from '../usage/log-view.tsx';
 import { accountPath } from './account-path.ts';
-import { type Act, ActDialog, RevokeKeyDialog } from './acts.tsx';
+import { type AccountAction, ActionDialog, RevokeKeyDialog } from './acts.tsx';
 import { forOperators, OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 
@@ -81,7 +81,7 @@ export default forOperators(function AccountPage() {
 function Facts({ account }: { account: Details }) {
   const { data: self } = useAccount();
   const [, navigate] = useLocation();
-  const [act, setAct] = useState<Act>();
+  const [act, setAct] = useState<AccountAction>();
   const { active_keys, billing_period, created_at, id, open_sessions, plan, suspended_at, usage } = account;
   const { excess_tokens = 0 } = account;
   const isSuspended = suspended_at !== null;
@@ -155,7 +155,7 @@ function Facts({ account }: { account: Details }) {
         )}
       </Group>
       {act && (
-        <ActDialog
+        <ActionDialog
           account={account}
           act={act}
           onClose={() => setAct(undefined)}

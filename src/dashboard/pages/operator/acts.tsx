@@ -13,13 +13,17 @@ import { PasswordDialog } from './create-account.tsx';
 type Account = Schemas['OperatorAccount'];
 type Change = Schemas['ChangeAccount'];
 
-export type Act = 'plan' | 'suspend' | 'resume' | 'password' | 'delete';
+export type AccountAction = 'plan' | 'suspend' | 'resume' | 'password' | 'delete';
 
 type Props = { account: Account; onClose: () => void };
 
 const changed = () => queryClient.invalidateQueries({ queryKey: ['operator'] });
 
-export function ActDialog({ act, onDeleted, ...props }: Props & { act: Act; onDeleted: () => void }) {
+export function ActionDialog({
+  act,
+  onDeleted,
+  ...props
+}: Props & { act: AccountAction; onDeleted: () => void }) {
   if (act === 'plan') return <PlanDialog {...props} />;
   if (act === 'password') return <ResetDialog {...props} />;
   if (act === 'delete') return <DeleteDialog {...props} onDeleted={onDeleted} />;

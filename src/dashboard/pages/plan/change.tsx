@@ -16,7 +16,7 @@ type Props = {
   current: Schemas['Subscription'];
   currentName: string;
   onClose: () => void;
-  onDone: (said: string) => void;
+  onDone: (status: string) => void;
 };
 
 export function ChangePlan({ current, currentName, onClose, onDone, period, plan }: Props) {

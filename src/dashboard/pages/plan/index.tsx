@@ -7,7 +7,7 @@ import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { Said } from '../../ui/said.tsx';
+import { StatusMessage } from '../../ui/status-message.tsx';
 import { Operator } from '../auth/operator.tsx';
 import { ChangePlan } from './change.tsx';
 import classes from './plan.module.css';
@@ -34,14 +34,14 @@ export default function PlanPage() {
 function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscription'] }) {
   const [period, setPeriod] = useState<Period>(current.billing_period);
   const [wanted, setWanted] = useState<Plan | null>(null);
-  const [said, setSaid] = useState<string>();
+  const [status, setStatus] = useState<string>();
   const savings = plans.map(savingOf);
   const most = Math.max(...savings);
   const own = plans.findIndex(({ id }) => id === current.plan);
   return (
     <>
       {!current.self_serve && <Managed />}
-      <Said message={said} onClose={() => setSaid(undefined)} />
+      <StatusMessage message={status} onClose={() => setStatus(undefined)} />
       <Group mb="lg" gap="md">
         <SegmentedControl
           aria-label={t('plan.billingPeriod')}
@@ -82,7 +82,7 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
           onClose={() => setWanted(null)}
           onDone={(outcome) => {
             setWanted(null);
-            setSaid(outcome);
+            setStatus(outcome);
           }}
         />
       )}

@@ -2,7 +2,7 @@ import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { Said } from '../../ui/said.tsx';
+import { StatusMessage } from '../../ui/status-message.tsx';
 import { AccountPanel } from './account.tsx';
 import { DeletePanel } from './delete-account.tsx';
 import { DevicesPanel } from './devices.tsx';
@@ -11,13 +11,13 @@ import { LanguagePanel } from './language.tsx';
 import { WebhookPanel } from './webhook.tsx';
 
 export default function Settings() {
-  const [said, setSaid] = useState<string>();
+  const [status, setStatus] = useState<string>();
   return (
     <>
       <PageHeader title={t('settings.title')}>{t('settings.about')}</PageHeader>
-      <Said message={said} onClose={() => setSaid(undefined)} />
+      <StatusMessage message={status} onClose={() => setStatus(undefined)} />
       <Stack gap="lg">
-        <AccountPanel onDone={setSaid} />
+        <AccountPanel onDone={setStatus} />
         <LanguagePanel />
         <DevicesPanel />
         <EventsPanel />

@@ -63,7 +63,7 @@ export function pathOf(filters: Filters, page = '/usage', days: Days = defaultDa
   return set.length === 0 ? page : `${page}?${new URLSearchParams(set)}`;
 }
 
-export const isTurnedAround = ({ from, to }: Filters): boolean => from !== '' && to !== '' && to < from;
+export const isReversed = ({ from, to }: Filters): boolean => from !== '' && to !== '' && to < from;
 
 /** Converts days to the times that the API expects. Includes the last day. */
 export function queryOf({ endpoint, from, id, key_id, model, status, to }: Filters) {

@@ -7,7 +7,7 @@ import { formatCost, formatCount, formatMs, listOf } from '../../ui/numbers.ts';
 import { exactTime, isUtc } from '../../ui/when.tsx';
 import { type KeyLabel, keyName } from './keys.ts';
 import { Outcome } from './log-rows.tsx';
-import { type Row, tookOf, unitsOf, utcTime, whatOf } from './requests.ts';
+import { endpointLabel, type Row, tookOf, unitsOf, utcTime } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = {
@@ -47,7 +47,7 @@ export function RequestDetails({ currency, keys, onClose, row }: Props) {
         ? t('usage.details.utc', { utc: utcTime(row) })
         : t('usage.details.times', { utc: utcTime(row), local: exactTime(at) }),
     ],
-    [t('usage.log.request'), whatOf(row)],
+    [t('usage.log.request'), endpointLabel(row)],
     [t('usage.log.source'), key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
     [t('usage.log.outcome'), <Outcome key="outcome" row={row} />],
     [

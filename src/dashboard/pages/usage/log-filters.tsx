@@ -3,7 +3,7 @@ import { useRef, useState } from 'react';
 import { useModelList } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { countOf, type Filters, isRequestId, isTurnedAround, noFilters } from './filters.ts';
+import { countOf, type Filters, isRequestId, isReversed, noFilters } from './filters.ts';
 import { type KeyLabel, keyChoices } from './keys.ts';
 import { CARRIED_OVER, endpointFilters, type Row, statuses } from './requests.ts';
 import classes from './usage.module.css';
@@ -135,7 +135,7 @@ const Fields = ({ filters, keys, onChange, seen }: Props) => (
       label={t('usage.log.filters.to')}
       className={classes.day ?? ''}
       value={filters.to}
-      error={isTurnedAround(filters) && t('usage.log.filters.turnedAround')}
+      error={isReversed(filters) && t('usage.log.filters.turnedAround')}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
   </>

@@ -7,13 +7,13 @@ import { keyName } from './keys.ts';
 import {
   cellsOf,
   chargeOf,
+  endpointLabel,
   isCall,
   outcomeOf,
   type Row,
   tokensOf,
   tookOf,
   utcTime,
-  whatOf,
 } from './requests.ts';
 import classes from './usage.module.css';
 
@@ -36,7 +36,7 @@ export function Outcome({ row }: { row: Row }) {
 
 /** Allows line breaks in a path only before slashes. */
 const What = ({ row }: { row: Row }) =>
-  whatOf(row)
+  endpointLabel(row)
     .split(/(?=\/)/)
     .map((part, index) => (
       <Fragment key={index}>
@@ -51,7 +51,7 @@ const DetailsButton = ({ onShow, row, size }: DetailsButtonProps) => (
   <Button
     size={size}
     variant="default"
-    aria-label={t('usage.log.detailsFor', { request: whatOf(row), time: utcTime(row) })}
+    aria-label={t('usage.log.detailsFor', { request: endpointLabel(row), time: utcTime(row) })}
     onClick={() => onShow(row)}
   >
     {t('usage.log.details')}

@@ -47,7 +47,7 @@ export const utcTime = ({ at, kind }: Pick<Row, 'at' | 'kind'>): string =>
 
 export const isCall = ({ endpoint }: Row): boolean => endpoint !== null && endpoint !== CARRIED_OVER;
 
-export function whatOf({ count, endpoint, kind }: Row): string {
+export function endpointLabel({ count, endpoint, kind }: Row): string {
   if (endpoint === CARRIED_OVER) return t('usage.log.carriedOver');
   if (kind === 'refusals') return t('usage.log.refused', { count });
   return endpoint ?? '';

@@ -7,7 +7,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { PlusIcon, SectionIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { Said } from '../../ui/said.tsx';
+import { StatusMessage } from '../../ui/status-message.tsx';
 import { Connect } from './connect.tsx';
 import { CreateDialog } from './create.tsx';
 import { InactiveKeys } from './inactive.tsx';
@@ -37,7 +37,7 @@ export default function YourApi() {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const create = () => setOpen({ action: 'create' });
-  const [said, setSaid] = useState<string>();
+  const [status, setStatus] = useState<string>();
   const keys = query.data ?? [];
   const { refetch } = query;
 
@@ -51,12 +51,12 @@ export default function YourApi() {
   return (
     <>
       <PageHeader title={t('shell.nav.yourApi')}>{t('keys.about')}</PageHeader>
-      <Said message={said} onClose={() => setSaid(undefined)} />
+      <StatusMessage message={status} onClose={() => setStatus(undefined)} />
       <Stack gap="lg">
         <Loaded query={query}>
           {(keys) =>
             keys.length === 0 ? (
-              <NoKey isFirst={said === undefined} onCreate={create} />
+              <NoKey isFirst={status === undefined} onCreate={create} />
             ) : (
               <Stack gap="sm">
                 <Group justify="space-between" align="flex-end">
@@ -80,7 +80,7 @@ export default function YourApi() {
       </Stack>
       {open?.action === 'create' && <CreateDialog onClose={close} />}
       {open !== undefined && open.action !== 'create' && (
-        <KeyDialog open={open} keys={keys} onClose={close} onRevoked={setSaid} />
+        <KeyDialog open={open} keys={keys} onClose={close} onRevoked={setStatus} />
       )}
     </>
   );
@@ -90,7 +90,7 @@ type KeyDialogProps = {
   open: OpenKey;
   keys: readonly ApiKey[];
   onClose: () => void;
-  onRevoked: (said: string) => void;
+  onRevoked: (status: string) => void;
 };
 
 /** Closes with a message if the key is revoked in the meantime. */

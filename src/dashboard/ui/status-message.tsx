@@ -4,12 +4,12 @@ import { Alert, Paper, Text } from '@mantine/core';
 import { t } from '../texts/language.ts';
 import { focusHeading } from './focus.ts';
 import { InfoIcon } from './icons.tsx';
-import classes from './said.module.css';
+import classes from './status-message.module.css';
 
 type Props = { message: string | undefined; onClose: () => void };
 
-export const Said = ({ message, onClose }: Props) => (
-  <div role="status" className={classes.said}>
+export const StatusMessage = ({ message, onClose }: Props) => (
+  <div role="status" className={classes.status}>
     {message !== undefined && (
       // The alert's background is translucent.
       <Paper shadow="md" mb="md" bg="var(--parley-panel)">
