@@ -70,8 +70,8 @@ const create: DatabaseCommand = {
     const password = newPassword();
     await assertAcceptable(password, email, 'password');
     const passwordHash = await hashPassword(password);
-    const asked = { email, passwordHash, plan: plan.id, billingPeriod: period };
-    const account = await createAccountAs(db, commandLine, asked).catch((error) => {
+    const newAccount = { email, passwordHash, plan: plan.id, billingPeriod: period };
+    const account = await createAccountAs(db, commandLine, newAccount).catch((error) => {
       if (error instanceof ApiError && error.code === 'emailTaken')
         throw new CommandError(`An account with the email address ${email} already exists.`);
       throw error;

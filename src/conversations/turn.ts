@@ -155,13 +155,13 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
     hasStarted = true;
     return event('start', { ...opening, ...(isReasoning && { reasoning: true }) });
   };
-  let told: string | undefined;
+  let doneEvent: string | undefined;
   const done = () => {
-    told ??= event(
+    doneEvent ??= event(
       'done',
       replyTo(turn, { id, text, finishReason, isStopped: isStopped(), ...tally.tokens() }),
     );
-    return told;
+    return doneEvent;
   };
 
   return {

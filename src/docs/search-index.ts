@@ -159,10 +159,10 @@ export class SearchIndex<E extends Entry> {
     return { count: candidates.length, hits };
   }
 
-  #titleBonus(id: number, asked: readonly string[], pairs: readonly string[]): number {
+  #titleBonus(id: number, terms: readonly string[], pairs: readonly string[]): number {
     const title = this.#titles[id];
     if (title === undefined) return 0;
-    const share = asked.filter((term) => title.terms.has(term)).length / Math.max(1, title.terms.size);
+    const share = terms.filter((term) => title.terms.has(term)).length / Math.max(1, title.terms.size);
     const shared = pairs.filter((pair) => title.words.includes(pair)).length;
     return (
       1 - TITLE_TERMS - TITLE_PAIRS + TITLE_TERMS * share + TITLE_PAIRS * Math.min(1, shared / ENOUGH_PAIRS)

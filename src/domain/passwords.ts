@@ -20,7 +20,7 @@ export function queueHashesWith(shared: Slots): void {
   slots = shared;
 }
 
-async function queued<T>(task: () => Promise<T>, owner: string | null): Promise<T> {
+async function runQueued<T>(task: () => Promise<T>, owner: string | null): Promise<T> {
   const release = await slots.take(queue, owner);
   try {
     return await task();
@@ -38,7 +38,7 @@ export const unknownAccountHash =
 
 /** Returns a PHC string. `owner` is the client's address, null for the operator. Throws ApiError `overloaded`. */
 export const hashPassword = (password: string, owner: string | null = null): Promise<string> =>
-  queued(() => hash(normalized(password), argon2Parameters), owner);
+  runQueued(() => hash(normalized(password), argon2Parameters), owner);
 
 /** `stored` is null if the account does not exist; the check then takes equally long. Throws ApiError `overloaded`. */
 export async function verifyPassword(
@@ -46,6 +46,6 @@ export async function verifyPassword(
   password: string,
   owner: string | null = null,
 ): Promise<boolean> {
-  const isRight = await queued(() => verify(stored ?? unknownAccountHash, normalized(password)), owner);
+  const isRight = await runQueued(() => verify(stored ?? unknownAccountHash, normalized(password)), owner);
   return stored !== null && isRight;
 }

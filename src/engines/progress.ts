@@ -11,13 +11,13 @@ export type Progress = {
   /** Total time that the request has waited for connections, in milliseconds. */
   queuedMs: number;
   /** How many pieces (headers or data) upstreams have sent, including those of failed attempts. */
-  heard: number;
+  received: number;
 };
 
 const ofWork = new WeakMap<AbortSignal, Progress>();
 
 export const trackProgress = (signal: AbortSignal): unknown =>
-  ofWork.set(signal, { isCalled: false, sent: 0, isQueued: false, queuedMs: 0, heard: 0 });
+  ofWork.set(signal, { isCalled: false, sent: 0, isQueued: false, queuedMs: 0, received: 0 });
 
 /** Undefined if the work belongs to no request. */
 export const progressOf = (signal: AbortSignal): Progress | undefined => ofWork.get(signal);

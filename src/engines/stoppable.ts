@@ -84,10 +84,10 @@ class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
   #chunksOfEnding(): CompletionChunk[] {
     const { id, created, model, system_fingerprint } = this.#last ?? headOf(this.#input);
     const head = { id, created, model, system_fingerprint, object: 'chat.completion.chunk' as const };
-    const begun = this.#last === undefined ? { role: 'assistant' as const, content: '' } : {};
+    const delta = this.#last === undefined ? { role: 'assistant' as const, content: '' } : {};
     const ends = [...this.#open].map((index) => ({
       ...head,
-      choices: [{ index, delta: begun, logprobs: null, finish_reason: STOPPED }],
+      choices: [{ index, delta: delta, logprobs: null, finish_reason: STOPPED }],
     }));
     return [...ends, { ...head, choices: [], usage: estimatedUsage(this.#input, this.#characters) }];
   }

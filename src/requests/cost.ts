@@ -49,10 +49,10 @@ function longestAnswer(
     contextTokens = Number.POSITIVE_INFINITY,
     max_output_tokens: most = Number.POSITIVE_INFINITY,
   }: ResolvedModel,
-  asked: number | undefined,
+  requested: number | undefined,
   prompt: PromptSize,
 ): number {
-  if (asked !== undefined) return Math.min(asked, most, contextTokens);
+  if (requested !== undefined) return Math.min(requested, most, contextTokens);
   const left = Math.max(contextTokens - likelyTokens(prompt), Math.ceil(contextTokens * MIN_SHARE_OF_WINDOW));
   return Math.min(defaultMost, most, left);
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 /** A body that arrives within this time needs no second check, because a revocation may take a second to apply. */
 const PROMPT_MS = 250;
 
-const begun = new WeakMap<FastifyRequest, number>();
+const startedAt = new WeakMap<FastifyRequest, number>();
 
 /** Repeats a guard's check for requests with a slow body. Register it after the guard's own hook. */
 export function recheckAfterSlowBody(
@@ -12,11 +12,11 @@ export function recheckAfterSlowBody(
   judge: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
 ): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    begun.set(request, performance.now());
+    startedAt.set(request, performance.now());
     done();
   });
   app.addHook('preHandler', (request, reply, done) => {
-    if (performance.now() - (begun.get(request) ?? 0) <= PROMPT_MS) done();
+    if (performance.now() - (startedAt.get(request) ?? 0) <= PROMPT_MS) done();
     else judge(request, reply).then(() => done(), done);
   });
 }

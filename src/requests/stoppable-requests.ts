@@ -135,9 +135,9 @@ export class RunningRequests {
       return;
     }
     const { db } = this.#database;
-    const asked = await openStopRequests(db);
+    const stopRequests = await openStopRequests(db);
     await Promise.all(
-      asked.map(async (request) => {
+      stopRequests.map(async (request) => {
         const running = this.#running.get(request.requestId);
         if (running === undefined || running.accountId !== request.accountId) return;
         const wasStopped = await this.#stopHere(running).catch(() => false);

@@ -56,13 +56,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const input = withoutNulls(request.body);
       if (countTokens(input.input) > MAX_TOKENS) throw tooManyTokens();
       const { id, units = 1 } = (await routedModel(request, 'embeddings', input.model)) ?? {};
-      const asked = { ...input, ...(id !== undefined && { model: id }) };
-      const model = app.engines.embeddings.check(asked) ?? null;
+      const engineInput = { ...input, ...(id !== undefined && { model: id }) };
+      const model = app.engines.embeddings.check(engineInput) ?? null;
       const count = inputsOf(input.input).length;
       const cost = embeddingCost(request, input, count * units, model);
       return answerBytes(request, reply, cost, async (_admission, signal) => {
         const call = routedCall(request, reply);
-        const embedded = await app.engines.embeddings.embed(asked, signal, call);
+        const embedded = await app.engines.embeddings.embed(engineInput, signal, call);
         const { isEstimated = false, promptTokens } = embedded;
         return {
           json: await embeddingListJson(embedded),

@@ -45,9 +45,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       }
       const input = withoutNulls(body);
       const { id, units = 1 } = (await routedModel(request, 'images', input.model)) ?? {};
-      const asked = { ...input, ...(id !== undefined && { model: id }) };
+      const engineInput = { ...input, ...(id !== undefined && { model: id }) };
       const { images } = app.engines;
-      images.check?.(asked);
+      images.check?.(engineInput);
       const set = images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
       const model = id ?? set ?? input.model ?? null;
       const count = input.n ?? 1;
@@ -56,7 +56,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       });
       const cost = { units: count * units, model, estimate: () => outcome(count) };
       return answerJson(request, reply, cost, async (_admission, signal) => {
-        const data = await images.generate(asked, signal, routedCall(request, reply));
+        const data = await images.generate(engineInput, signal, routedCall(request, reply));
         return {
           value: { created: Math.floor(Date.now() / 1000), data },
           outcome: outcome(data.length),

@@ -115,11 +115,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       // A stored response may be continued, and its ID is the request's ID.
       const conversation = rootId ?? (isKept ? request.id : undefined);
       const chat = chatFor(engine, request, reply, body.prompt_cache_key ?? conversation, original);
-      const asked = completionInput(body, model, items, tools);
-      checkNamedSources(asked, app.config.imageHosts);
+      const chatInput = completionInput(body, model, items, tools);
+      checkNamedSources(chatInput, app.config.imageHosts);
       checkOriginalSources(original.body(), app.config.imageHosts);
-      chat.check?.(asked);
-      await writeInSlices(asked.messages);
+      chat.check?.(chatInput);
+      await writeInSlices(chatInput.messages);
 
       const contextOf = (id: string): ResponseContext => ({
         ...{ id, model, body, tools },
@@ -129,12 +129,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const keep = (response: Static<typeof ModelResponse>): Partial<Outcome> =>
         isKept ? { response: { keyId, previousId, input, body: response } } : {};
 
-      const cost = chatCost(request, resolved, asked, { ...body, input: items });
+      const cost = chatCost(request, resolved, chatInput, { ...body, input: items });
 
       if (body.stream)
         return answerStream(request, reply, cost, ({ id }) => {
           const context = contextOf(id);
-          return surfaceScript(chat, asked, {
+          return surfaceScript(chat, chatInput, {
             writer: () => responseWriter(context),
             stored: (blocks: AnswerBlocks, tokens: AnswerTokens) =>
               keep(endedResponse(context, blocks, tokens)),
@@ -142,7 +142,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         });
 
       return answerJson(request, reply, cost, async ({ id }, signal) => {
-        const completion = await chat.complete(asked, signal);
+        const completion = await chat.complete(chatInput, signal);
         const tokens = tokensOf(completion.usage);
         const blocks = blocksOf(completion);
         blocks.isStopped = wasStopped(signal);

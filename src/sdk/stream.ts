@@ -21,10 +21,10 @@ const LAST = '[DONE]';
  */
 export async function* chatEvents(response: Response): AsyncGenerator<ChatEvent, void, undefined> {
   for await (const { event, data } of serverEvents(response)) {
-    const told = parse(response, data);
-    if (event === 'error') throw errorOf(response, told);
+    const parsed = parse(response, data);
+    if (event === 'error') throw errorOf(response, parsed);
     // Ignore events that newer versions of the service add.
-    if (event === 'start' || event === 'delta' || event === 'done') yield { event, data: told } as ChatEvent;
+    if (event === 'start' || event === 'delta' || event === 'done') yield { event, data: parsed } as ChatEvent;
     if (event === 'done') return;
   }
   throw connectionFailed(new Error('The stream ended before its last event.'));
@@ -40,9 +40,9 @@ export async function* completionChunks(
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   for await (const { data } of serverEvents(response)) {
     if (data === LAST) return;
-    const told = parse(response, data) as ChatCompletionChunk | { error: unknown };
-    if ('error' in told) throw errorOf(response, told);
-    yield told;
+    const parsed = parse(response, data) as ChatCompletionChunk | { error: unknown };
+    if ('error' in parsed) throw errorOf(response, parsed);
+    yield parsed;
   }
   throw connectionFailed(new Error(`The stream ended before its ${LAST}.`));
 }

@@ -37,12 +37,12 @@ export async function searchMessages(
   const hits = await rowsOf<Hit>(
     db,
     sql`
-      select asked.id, hit.excerpt, hit.start > 1 as "isCut"
-      from (values ${ids}) as asked (id) cross join lateral (
+      select requested.id, hit.excerpt, hit.start > 1 as "isCut"
+      from (values ${ids}) as requested (id) cross join lateral (
         select substr(m.content, found.start, ${EXCERPT_CHARACTERS}::int) as excerpt, found.start
         from (
           select content, position, id from messages
-          where account_id = ${accountId}::uuid and conversation_id = asked.id
+          where account_id = ${accountId}::uuid and conversation_id = requested.id
           order by position desc, id desc limit ${MESSAGES_AT_MOST}::int
         ) m cross join lateral (
           select greatest(strpos(${content}, ${words[0]}) - ${BEFORE_CHARACTERS}::int, 1) as start

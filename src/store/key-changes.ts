@@ -49,7 +49,7 @@ export class KeyChanges {
   readonly #stopped = new AbortController();
   readonly #echoChannel = `parley_echo_${randomBytes(8).toString('hex')}`;
   #sent: { number: number; at: Moment } = { number: 0, at: moment() };
-  #heard: { sentAt: Moment; databaseMs: number } | undefined;
+  #latest: { sentAt: Moment; databaseMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #isSending = false;
@@ -68,8 +68,8 @@ export class KeyChanges {
    */
   now(): number | undefined {
     if (this.#isEmbeddedHeard) return Date.now();
-    if (this.#heard === undefined) return undefined;
-    const { databaseMs, sentAt } = this.#heard;
+    if (this.#latest === undefined) return undefined;
+    const { databaseMs, sentAt } = this.#latest;
     if (!(msSince(sentAt) < TRUST_MS)) return undefined;
     return databaseMs + performance.now() - sentAt.steady;
   }
@@ -99,7 +99,7 @@ export class KeyChanges {
 
   async stop(): Promise<void> {
     this.#isEmbeddedHeard = false;
-    this.#heard = undefined;
+    this.#latest = undefined;
     clearInterval(this.#timer);
     this.#stopped.abort();
     await this.#running;
@@ -124,7 +124,7 @@ export class KeyChanges {
   #onEcho(payload: string): void {
     const [number, databaseMs] = payload.split(' ').map(Number);
     if (number !== this.#sent.number || databaseMs === undefined) return;
-    this.#heard = { sentAt: this.#sent.at, databaseMs };
+    this.#latest = { sentAt: this.#sent.at, databaseMs };
     if (this.#wasWarned) this.#log.info('Receiving database notifications: keys are cached.');
     this.#wasWarned = false;
   }
@@ -132,12 +132,12 @@ export class KeyChanges {
   async #keepListening(listener: ChangeListener): Promise<void> {
     const { signal } = this.#stopped;
     for (let failures = 0; !signal.aborted; failures += 1) {
-      const before = this.#heard;
+      const before = this.#latest;
       const error = await this.#listenUntilLost(listener);
       if (signal.aborted) return;
-      if (this.#heard !== before) failures = 0;
+      if (this.#latest !== before) failures = 0;
       if (failures === 1) this.#warn(error);
-      const most = this.#heard === undefined ? RETRY_MS_AT_MOST_UNHEARD : RETRY_MS_AT_MOST;
+      const most = this.#latest === undefined ? RETRY_MS_AT_MOST_UNHEARD : RETRY_MS_AT_MOST;
       await delay(Math.min(most, RETRY_MS * 2 ** failures), undefined, { signal, ref: false }).catch(
         () => {},
       );

@@ -223,7 +223,7 @@ export function requestLogStatement(
     order by page.day desc, page.at desc, page.id desc limit ${limit}::int
   ), "end" as (
     select day, at, id, 'end' as kind from ends order by day desc, at desc, id desc limit 1
-  ), told as (
+  ), entries as (
     select * from shown
     union all
     select *, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null from "end"
@@ -231,7 +231,7 @@ export function requestLogStatement(
   select day::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id, kind, key_id, endpoint,
          meter, units, state, status, code, model, input_tokens, output_tokens, latency_ms, first_output_ms,
          cached_tokens, reasoning_tokens, attempts, upstream, upstream_model, cost_micros, count
-  from told order by kind = 'end', told.day desc, told.at desc, told.id desc`;
+  from entries order by kind = 'end', entries.day desc, entries.at desc, entries.id desc`;
 }
 
 /** Newest first. New rows come before all pages already read, and rows never move. */
@@ -242,11 +242,11 @@ export async function readRequestLog(
   filter: LogFilter,
   after?: LogPosition,
 ): Promise<LogPage> {
-  type Told = Omit<LoggedRequestRow, 'kind'> & { kind: LoggedRequestRow['kind'] | 'end' };
-  const told = await rowsOf<Told>(db, requestLogStatement(accountId, limit, filter, after));
-  const end = told.find(({ kind }) => kind === 'end');
+  type Entry = Omit<LoggedRequestRow, 'kind'> & { kind: LoggedRequestRow['kind'] | 'end' };
+  const entries = await rowsOf<Entry>(db, requestLogStatement(accountId, limit, filter, after));
+  const end = entries.find(({ kind }) => kind === 'end');
   return {
-    rows: told.filter((row): row is LoggedRequestRow => row.kind !== 'end'),
+    rows: entries.filter((row): row is LoggedRequestRow => row.kind !== 'end'),
     end: end === undefined ? null : { day: end.day, at: end.at, id: end.id },
   };
 }

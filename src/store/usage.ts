@@ -19,8 +19,8 @@ const READ_USAGE = `
   with clock as materialized (select ledger_now() as read_at)
   select a.id, a.plan, extract(epoch from clock.read_at)::float8 * 1000 as read_at, counted.used, counted.reserved, counted.excess
   from clock
-  cross join unnest($1::text::uuid[]) as asked (id)
-  join accounts a on a.id = asked.id
+  cross join unnest($1::text::uuid[]) as requested (id)
+  join accounts a on a.id = requested.id
   cross join lateral (
     select coalesce(jsonb_object_agg(u.meter, u.used), '{}') as used, coalesce(sum(u.reserved), 0)::float8 as reserved,
            coalesce(sum(u.excess), 0)::float8 as excess

@@ -105,18 +105,18 @@ export class AnswerBlocks {
     if (usage) this.#count(usage as Delta);
     if (choice === undefined) return '';
     const { delta, finish_reason: finishReason, ...rest } = choice;
-    const told = this.#read(delta as JsonObject, logprobsOf(rest));
+    const events = this.#read(delta as JsonObject, logprobsOf(rest));
     if (finishReason !== null) this.#finish(finishReason, rest);
-    return told;
+    return events;
   }
 
   /** Closes all blocks and returns their events. Call it after the last chunk. */
   end(): string {
-    let told = this.#open < 0 ? '' : this.#close();
+    let events = this.#open < 0 ? '' : this.#close();
     while (this.#open + 1 < this.all.length) {
-      told += this.#openNext() + this.#close();
+      events += this.#openNext() + this.#close();
     }
-    return told;
+    return events;
   }
 
   /** Writes all blocks so far to another writer, each as a whole. */
@@ -147,7 +147,7 @@ export class AnswerBlocks {
 
   #read(delta: JsonObject, logprobs: readonly JsonObject[]): string {
     const sealed = sealedReasoning(delta);
-    let told = sealed.map((one) => this.#seal(one)).join('');
+    let events = sealed.map((one) => this.#seal(one)).join('');
     // Sealed reasoning contains the same text.
     let hasReasoning = sealed.length > 0;
     for (const [field, kind] of textFields) {
@@ -155,12 +155,12 @@ export class AnswerBlocks {
       // Some servers send the same reasoning under both names.
       if (text === '' || (kind === 'reasoning' && hasReasoning)) continue;
       hasReasoning ||= kind === 'reasoning';
-      told += kind === 'text' ? this.#write(delta, text, logprobs) : this.#append(this.#blockOf(kind), text);
+      events += kind === 'text' ? this.#write(delta, text, logprobs) : this.#append(this.#blockOf(kind), text);
     }
-    told += this.#note(delta);
+    events += this.#note(delta);
     if (Array.isArray(delta.tool_calls))
-      for (const call of delta.tool_calls as unknown[]) if (isObject(call)) told += this.#call(call);
-    return told;
+      for (const call of delta.tool_calls as unknown[]) if (isObject(call)) events += this.#call(call);
+    return events;
   }
 
   #write(delta: JsonObject, text: string, logprobs: readonly JsonObject[]): string {
@@ -172,24 +172,24 @@ export class AnswerBlocks {
 
   /** Annotations belong to the text before them. A citation may precede the text of its block. */
   #note(delta: JsonObject): string {
-    let told = '';
+    let events = '';
     const citations = objectsIn(delta.citations);
     if (citations.length > 0) {
       const block = stringIn(delta.content) === '' ? this.#textBlock(delta) : this.all.at(-1);
-      if (block !== undefined) told += this.#append(block, '') + this.#noteAll(block, 'citations', citations);
+      if (block !== undefined) events += this.#append(block, '') + this.#noteAll(block, 'citations', citations);
     }
     const annotations = objectsIn(delta.annotations);
     const text = annotations.length > 0 ? this.all.findLast(({ kind }) => kind === 'text') : undefined;
-    return text === undefined ? told : told + this.#noteAll(text, 'annotations', annotations);
+    return text === undefined ? events : events + this.#noteAll(text, 'annotations', annotations);
   }
 
   #noteAll(block: AnswerBlock, kind: 'annotations' | 'citations', added: JsonObject[]): string {
-    let told = '';
+    let events = '';
     for (const note of added) {
       block.notes?.[kind].push(note);
-      if (block.index === this.#open) told += noted[kind](this.#writer, block, note);
+      if (block.index === this.#open) events += noted[kind](this.#writer, block, note);
     }
-    return told;
+    return events;
   }
 
   #call(call: Delta): string {
@@ -241,12 +241,12 @@ export class AnswerBlocks {
     if (block.index < this.#open) return '';
     block.text += text;
     if (block.index === this.#open) return text === '' ? '' : this.#writer.delta(block, text, logprobs);
-    let told = '';
+    let events = '';
     while (this.#open < block.index && this.#canClose()) {
-      if (this.#open >= 0) told += this.#close();
-      told += this.#openNext();
+      if (this.#open >= 0) events += this.#close();
+      events += this.#openNext();
     }
-    return told;
+    return events;
   }
 
   #canClose(): boolean {

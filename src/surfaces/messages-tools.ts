@@ -37,7 +37,7 @@ function choiceOf({ name, type }: Choice, tools: readonly Tool[]): unknown {
  */
 export function toolFields(tools: readonly Tool[] = [], choice?: Choice): JsonObject {
   const offered = tools.flatMap((tool, index) =>
-    isCustom(tool) ? [{ tool, asked: functionOf(tool, `tools.${index}`) }] : [],
+    isCustom(tool) ? [{ tool, converted: functionOf(tool, `tools.${index}`) }] : [],
   );
   if (offered.length === 0) return {};
   const chosen =
@@ -47,7 +47,7 @@ export function toolFields(tools: readonly Tool[] = [], choice?: Choice): JsonOb
       offered.map(({ tool }) => tool),
     );
   return {
-    tools: offered.map(({ asked }) => asked),
+    tools: offered.map(({ converted }) => converted),
     ...(chosen !== undefined && { tool_choice: chosen }),
     ...(choice?.disable_parallel_tool_use && { parallel_tool_calls: false }),
   };

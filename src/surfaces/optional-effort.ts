@@ -47,9 +47,9 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
     if (refusing.size > MAX_REMEMBERED && oldest !== undefined) refusing.delete(oldest);
   };
 
-  function chunks(asked: Request, signal: AbortSignal): AsyncIterator<CompletionChunk, void> {
+  function chunks(request: Request, signal: AbortSignal): AsyncIterator<CompletionChunk, void> {
     const begin = ({ call, input }: Request) => engine.stream(input, signal, call)[Symbol.asyncIterator]();
-    const first = known(asked);
+    const first = known(request);
     let current = begin(first);
     let hasBegun = false;
     return {

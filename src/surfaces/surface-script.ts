@@ -58,8 +58,8 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
     replay(envelope) {
       const again = surface.writer();
       // Keep this order, because writers number their events.
-      const begun = again.start() + blocks.replayTo(again);
-      return begun + (envelope === undefined ? again.end(blocks, tally.tokens()) : again.error(envelope));
+      const opening = again.start() + blocks.replayTo(again);
+      return opening + (envelope === undefined ? again.end(blocks, tally.tokens()) : again.error(envelope));
     },
   };
 }

@@ -87,16 +87,16 @@ function packageFile(name: string, file: string): string | undefined {
 const isForAll = (field: string, env: Env): boolean =>
   isKnownField(field) || (text(env, 'CHAT_FIELDS') ?? '').split(',').some((name) => name.trim() === field);
 
-const upstreamOf = (given: FileUpstream, env: Env, file: string): UpstreamSettings => ({
-  name: given.name,
-  kind: given.kind,
-  url: given.url,
-  packageFile: given.package === undefined ? undefined : packageFile(given.package, file),
-  apiKey: given.keyVariable === undefined ? undefined : text(env, given.keyVariable),
-  concurrency: given.concurrency,
-  timeouts: given.timeouts ?? {},
-  headers: given.headers ?? {},
-  fields: (given.fields ?? []).filter((field) => !isForAll(field, env)),
+const upstreamOf = (entry: FileUpstream, env: Env, file: string): UpstreamSettings => ({
+  name: entry.name,
+  kind: entry.kind,
+  url: entry.url,
+  packageFile: entry.package === undefined ? undefined : packageFile(entry.package, file),
+  apiKey: entry.keyVariable === undefined ? undefined : text(env, entry.keyVariable),
+  concurrency: entry.concurrency,
+  timeouts: entry.timeouts ?? {},
+  headers: entry.headers ?? {},
+  fields: (entry.fields ?? []).filter((field) => !isForAll(field, env)),
 });
 
 /** A price that does not apply to the task is 0. */
@@ -105,20 +105,20 @@ const pricesOf = ({ cachedInput, image = 0, input = 0, output = 0 }: FilePrices)
   cachedInput: cachedInput ?? input,
 });
 
-const modelOf = (given: FileModel): ModelSettings => ({
-  name: given.name,
-  task: given.task ?? 'chat',
-  description: given.description,
-  targets: given.targets.map(({ model = given.name, order = 1, prices, upstream, weight = 1 }) => ({
+const modelOf = (entry: FileModel): ModelSettings => ({
+  name: entry.name,
+  task: entry.task ?? 'chat',
+  description: entry.description,
+  targets: entry.targets.map(({ model = entry.name, order = 1, prices, upstream, weight = 1 }) => ({
     ...{ model, order, upstream, weight },
     prices: prices && pricesOf(prices),
   })),
-  units: given.units ?? 1,
-  plans: given.plans,
-  contextTokens: given.contextTokens,
-  maxOutputTokens: given.maxOutputTokens,
-  imageTokens: given.imageTokens,
-  capabilities: given.capabilities,
+  units: entry.units ?? 1,
+  plans: entry.plans,
+  contextTokens: entry.contextTokens,
+  maxOutputTokens: entry.maxOutputTokens,
+  imageTokens: entry.imageTokens,
+  capabilities: entry.capabilities,
 });
 
 /** Loads the file. Throws ConfigError with a sentence for each mistake. */

@@ -17,7 +17,7 @@ type Answer<M extends Methods, Name extends keyof M> = Awaited<ReturnType<M[Name
 export class Channel<Theirs extends Methods> {
   readonly #send: Send;
   readonly #own: Methods;
-  readonly #asked = new Map<number, (answer: unknown) => void>();
+  readonly #pending = new Map<number, (answer: unknown) => void>();
   #queue: Message[] = [];
   #number = 0;
   #isClosed = false;
@@ -36,7 +36,7 @@ export class Channel<Theirs extends Methods> {
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.#number += 1;
-      this.#asked.set(this.#number, resolve as (answer: unknown) => void);
+      this.#pending.set(this.#number, resolve as (answer: unknown) => void);
       this.#put([this.#number, name, args]);
     });
   }
@@ -58,13 +58,13 @@ export class Channel<Theirs extends Methods> {
   /** Call it once the other end has exited. Pending calls resolve to undefined. */
   close(): void {
     this.#isClosed = true;
-    for (const resolve of this.#asked.values()) resolve(undefined);
-    this.#asked.clear();
+    for (const resolve of this.#pending.values()) resolve(undefined);
+    this.#pending.clear();
   }
 
   resolve(number: number, answer: unknown): void {
-    this.#asked.get(number)?.(answer ?? undefined);
-    this.#asked.delete(number);
+    this.#pending.get(number)?.(answer ?? undefined);
+    this.#pending.delete(number);
   }
 
   async #answer(number: number, name: string, args: unknown[]): Promise<void> {

@@ -36,13 +36,13 @@ export function workerSettings(env: Env, hasPostgres: boolean): WorkerSettings {
   const workers = workersOf(env, hasPostgres);
   const fewest = workers * MIN_CONNECTIONS;
   const usual = Math.max(CONNECTIONS, fewest);
-  const given = integer(env, 'DATABASE_CONNECTIONS', usual, MIN_CONNECTIONS, MAX_CONNECTIONS);
-  if (given < fewest)
+  const connections = integer(env, 'DATABASE_CONNECTIONS', usual, MIN_CONNECTIONS, MAX_CONNECTIONS);
+  if (connections < fewest)
     throw new ConfigError(
       'DATABASE_CONNECTIONS',
-      `must be at least ${fewest} with ${workers} workers, not ${given}: the workers share it, and each needs ${MIN_CONNECTIONS}. Raise it, or lower WORKERS.`,
+      `must be at least ${fewest} with ${workers} workers, not ${connections}: the workers share it, and each needs ${MIN_CONNECTIONS}. Raise it, or lower WORKERS.`,
     );
-  return { workers, databaseConnections: given };
+  return { workers, databaseConnections: connections };
 }
 
 /** The share of each worker in a limit that is divided. */

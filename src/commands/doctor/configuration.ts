@@ -26,13 +26,13 @@ function distance(one: string, other: string): number {
 /** The names of all variables that the configuration reads. */
 function settingNames(): string[] {
   const names = new Set<string>();
-  const asked = new Proxy({} as Env, {
+  const recordingEnv = new Proxy({} as Env, {
     get: (_target, name) => {
       names.add(String(name));
       return undefined;
     },
   });
-  loadConfig(asked);
+  loadConfig(recordingEnv);
   return [...names];
 }
 

@@ -107,8 +107,8 @@ async function copyTable(
 ) {
   let after = from.table === table.name ? from.after : undefined;
   for (let limit = FIRST_ROWS; ; ) {
-    const asked = limit;
-    const batch = await inPlainSession(source.database.db, (tx) => readBatch(tx, table, after, asked));
+    const rowLimit = limit;
+    const batch = await inPlainSession(source.database.db, (tx) => readBatch(tx, table, after, rowLimit));
     if (batch.rows.length > 0) {
       after = batch.last;
       const state: State = { source: source.name, table: table.name, after };
@@ -118,9 +118,9 @@ async function copyTable(
       });
       onRows(batch.rows.length);
     }
-    if (batch.rows.length < asked) return;
-    const fitting = Math.floor((asked * BATCH_BYTES) / Math.max(1, batch.bytes));
-    limit = Math.max(1, Math.min(2 * asked, fitting, MAX_ROWS));
+    if (batch.rows.length < rowLimit) return;
+    const fitting = Math.floor((rowLimit * BATCH_BYTES) / Math.max(1, batch.bytes));
+    limit = Math.max(1, Math.min(2 * rowLimit, fitting, MAX_ROWS));
   }
 }
 

@@ -29,7 +29,7 @@ function events(broken: BrokenError): EventReader {
   };
 }
 
-const given = (options: unknown): JsonObject => (isObject(options) ? options : {});
+const optionsOf = (options: unknown): JsonObject => (isObject(options) ? options : {});
 
 const newerLimit: Concession = {
   isFor: refusesLimitName,
@@ -68,7 +68,7 @@ export const completionsDialect: Dialect = {
     const body: JsonObject = { ...input, model };
     if (isStream) body.stream = true;
     else if (body.stream) body.stream = false;
-    if (isStream) body.stream_options = { ...given(body.stream_options), include_usage: true };
+    if (isStream) body.stream_options = { ...optionsOf(body.stream_options), include_usage: true };
     const limit = outputLimit(input);
     return limit === undefined ? body : withOutputLimit(body, limit);
   },

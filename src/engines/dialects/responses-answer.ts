@@ -288,10 +288,10 @@ export class ResponsesReader implements EventReader {
   #close({ item, output_index: place }: JsonObject): JsonObject[] {
     if (!isObject(item)) return [];
     const hasBegun = this.#items.has(place);
-    const begun = isCall(item) && !hasBegun ? this.#open({ item, output_index: place }) : [];
+    const opened = isCall(item) && !hasBegun ? this.#open({ item, output_index: place }) : [];
     const open = this.#itemOf(place);
     if (isCall(item))
-      return [...begun, ...(open.length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
+      return [...opened, ...(open.length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
     // The text arrived before, but its seal arrives only with the complete item.
     if (open.length > 0)
       return [...this.#unread(item, open), ...sealSteps(item).flatMap((step) => this.#chunk(step))];

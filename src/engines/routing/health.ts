@@ -16,7 +16,7 @@ export type Attempt = {
   readonly generation: number;
   readonly account: string | undefined;
   /** How many replies and chunks the target had sent, to any client, when the attempt began. */
-  readonly heard: number;
+  readonly received: number;
 };
 
 export class Health {
@@ -38,7 +38,7 @@ export class Health {
   /** Whether a reply has begun since the last cooldown. */
   #hasAnswered = false;
   /** Counts replies that began, and their chunks. */
-  #heard = 0;
+  #received = 0;
 
   /** When the cooldown or pause ends, on the caller's clock in milliseconds. In the past if the target works. */
   get until(): number {
@@ -68,25 +68,25 @@ export class Health {
 
   /** Begins an attempt. Pass the attempt to `end` once. */
   begin(account?: string): Attempt {
-    const attempt = { generation: this.#generation, account, heard: this.#heard };
+    const attempt = { generation: this.#generation, account, received: this.#received };
     if (this.#isOnProbation) this.#probe ??= attempt;
     return attempt;
   }
 
   /** Records that the reply has begun. This ends a probe, but only a complete reply resets the length of cooldowns. */
   answered({ generation }: Attempt): void {
-    this.#heard += 1;
+    this.#received += 1;
     if (generation === this.#generation) this.#hasAnswered = true;
   }
 
   /** Records another chunk of a reply. */
   goesOn(): void {
-    this.#heard += 1;
+    this.#received += 1;
   }
 
   /** Whether the target has sent no output to any client since the attempt began. */
-  isSilentSince({ heard }: Attempt): boolean {
-    return heard === this.#heard;
+  isSilentSince({ received }: Attempt): boolean {
+    return received === this.#received;
   }
 
   end(attempt: Attempt, how: AttemptEnd, now: number): void {

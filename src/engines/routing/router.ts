@@ -249,10 +249,10 @@ export class Router {
       target.health.end(attempt, 'left', this.#now());
       return isWorthAnother && !isOver;
     }
-    const { heard, isQueued = false, queuedMs = 0, sent } = progressOf(signal) ?? {};
+    const { received, isQueued = false, queuedMs = 0, sent } = progressOf(signal) ?? {};
     const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
     if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
-    const isSilent = sent !== before.sent && heard === before.heard && target.health.isSilentSince(attempt);
+    const isSilent = sent !== before.sent && received === before.received && target.health.isSilentSince(attempt);
     const silentMs = this.#now() - before.at - (queuedMs - (before.queuedMs ?? 0));
     const isDead = isOver && isSilent && silentMs >= target.upstream.silentMs;
     const isWaiting = isOver && isQueued;

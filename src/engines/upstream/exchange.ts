@@ -51,7 +51,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #held = 0;
   #waiting: Waiting | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #heard = 0;
+  #received = 0;
   #isDiscarding = false;
   #outcome: { error?: unknown } | undefined;
 
@@ -126,8 +126,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
     if (this.#isDiscarding) return;
     this.#noteHeard();
-    this.#heard += 1;
-    if (this.#heard === 1) this.#startTimer(this.#timeouts.idleMs, 'further byte');
+    this.#received += 1;
+    if (this.#received === 1) this.#startTimer(this.#timeouts.idleMs, 'further byte');
     else this.#timer?.refresh();
     if (this.#waiting !== undefined) {
       const { resolve } = this.#waiting;
@@ -155,7 +155,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #noteHeard(): void {
-    if (this.#progress) this.#progress.heard += 1;
+    if (this.#progress) this.#progress.received += 1;
   }
 
   #resume(): void {
@@ -167,10 +167,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #startTimer(ms: number, what: string): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      const heard = this.#heard;
+      const received = this.#received;
       // Timers run before sockets. If the event loop was blocked, received bytes may still be unread.
       setImmediate(() => {
-        if (heard === this.#heard) this.#expire(new SilenceError(what, ms));
+        if (received === this.#received) this.#expire(new SilenceError(what, ms));
       });
     }, ms);
   }

@@ -114,8 +114,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       assertPlan(plan);
       const password = newPassword();
       await assertAcceptable(password, email, 'email');
-      const asked = { email, plan, billingPeriod, passwordHash: await hashPassword(password) };
-      const account = await createAccountAs(db, actingOperator(request), asked);
+      const newAccount = { email, plan, billingPeriod, passwordHash: await hashPassword(password) };
+      const account = await createAccountAs(db, actingOperator(request), newAccount);
       return reply.code(201).send({ ...toOperatorAccount(account), password });
     },
   );

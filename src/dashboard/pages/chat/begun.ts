@@ -6,7 +6,7 @@ import { useOfTurns } from './turns.ts';
 
 export type Conversation = Schemas['ConversationSummary'];
 
-type Begun = {
+type NewConversation = {
   /** Null until the service has assigned an ID. */
   id: string | null;
   title: string;
@@ -18,7 +18,7 @@ type Begun = {
 };
 
 type OfTurns = {
-  begun: Begun[];
+  created: NewConversation[];
   /** Conversations with an in-progress reply. */
   answering: string[];
 };
@@ -28,13 +28,13 @@ export const MAX_WAIT_MS = 600_000;
 /** Longer than a title, to avoid reading all of a long message with every word of its reply. */
 const MAX_TITLE_LENGTH = 1000;
 
-function stateOf(turn: Turn): Begun['state'] {
+function stateOf(turn: Turn): NewConversation['state'] {
   if (isUnderWay(turn)) return 'underWay';
   if (turn.state === 'failed') return 'failed';
   return turn.state === 'done' || turn.isEnded ? 'ended' : 'left';
 }
 
-function begunBy(turn: Turn): Begun[] {
+function newConversationsOf(turn: Turn): NewConversation[] {
   const { body, conversationId: id, endedAt = 0, isAdopted, isLeft } = turn;
   const state = stateOf(turn);
   if (body.conversation_id !== undefined || (isAdopted && state === 'failed')) return [];
@@ -44,14 +44,14 @@ function begunBy(turn: Turn): Begun[] {
 
 const ofTurns = (turns: readonly Turn[]): string =>
   JSON.stringify({
-    begun: turns.flatMap(begunBy),
+    created: turns.flatMap(newConversationsOf),
     answering: turns.filter(isUnderWay).flatMap(({ conversationId }) => conversationId ?? []),
   } satisfies OfTurns);
 
-export const useBegun = (): OfTurns => JSON.parse(useOfTurns(ofTurns)) as OfTurns;
+export const useNewConversations = (): OfTurns => JSON.parse(useOfTurns(ofTurns)) as OfTurns;
 
 /** Conversations that the service will store later. */
-export const expectedOf = (begun: readonly Begun[]): { id: string; since: number }[] =>
+export const expectedOf = (begun: readonly NewConversation[]): { id: string; since: number }[] =>
   begun.flatMap(({ endedAt: since, id, state }) => (state === 'left' && id !== null ? { id, since } : []));
 
 export type Row = {
@@ -64,7 +64,7 @@ export type Row = {
 };
 
 /** An empty string for a new chat. */
-const keyOf = ({ id, leftTurnId }: Begun): string => id ?? leftTurnId ?? '';
+const keyOf = ({ id, leftTurnId }: NewConversation): string => id ?? leftTurnId ?? '';
 
 /**
  * The rows of the list. Conversations that begin in this tab follow the pinned ones, as they will on the service.
@@ -74,12 +74,12 @@ const keyOf = ({ id, leftTurnId }: Begun): string => id ?? leftTurnId ?? '';
  */
 export function rowsOf(
   listed: readonly Conversation[],
-  { answering, begun }: OfTurns,
+  { answering, created: begun }: OfTurns,
   openId: string | undefined,
   listedAt: number,
 ): Row[] {
   const known = new Set<string | null>(listed.map(({ id }) => id));
-  const progressOf = ({ endedAt, id, state }: Begun): Row['progress'] | 'gone' => {
+  const progressOf = ({ endedAt, id, state }: NewConversation): Row['progress'] | 'gone' => {
     if (state === 'underWay') return 'underWay';
     // Keep the row until the list has been fetched again.
     if (state === 'ended') return id !== null && listedAt < endedAt ? undefined : 'gone';
@@ -113,7 +113,7 @@ export function rowsOf(
   return [...rows.slice(0, place), ...added.reverse(), ...rows.slice(place)];
 }
 
-function standIn({ endedAt, id, title }: Begun): Conversation {
+function standIn({ endedAt, id, title }: NewConversation): Conversation {
   const at = new Date(endedAt).toISOString();
   return { id: id ?? '', title, pinned: false, key_id: null, created_at: at, updated_at: at };
 }

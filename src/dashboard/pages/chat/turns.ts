@@ -65,8 +65,8 @@ type Question = Pick<Turn, 'conversationId' | 'body' | 'afterId'>;
 
 export function ask(question: Question, onNamed: (conversationId: string) => void): void {
   const id = randomId();
-  const begun = { state: 'sending', text: '', isCut: false, problem: null } as const;
-  set([...turns, { ...question, ...begun, id, key: id, keyUsedAt: Date.now() }]);
+  const initial = { state: 'sending', text: '', isCut: false, problem: null } as const;
+  set([...turns, { ...question, ...initial, id, key: id, keyUsedAt: Date.now() }]);
   void run(id, onNamed);
 }
 
