@@ -23,7 +23,7 @@ import {
 } from './engines/upstream/settings.ts';
 import { ConfigError, type Env, integer, oneOf, parsed, text } from './environment.ts';
 import { type TelemetrySettings, telemetrySettings } from './telemetry/settings.ts';
-import { type Upstreams, upstreamsFile } from './upstreams/load.ts';
+import { type Upstreams, upstreamsFile } from './upstreams-file/load.ts';
 import type { WebhookTargets } from './webhooks/target.ts';
 import { workerSettings } from './workers/settings.ts';
 

@@ -64,7 +64,7 @@ const ofOwnProcess = [
  */
 const ofOwnMachine = [
   'test/bodies/blocks.test.ts',
-  'test/bodies/write-in-turns.test.ts',
+  'test/bodies/write-in-slices.test.ts',
   'test/reliability/large-bodies.test.ts',
   'test/reliability/large-embeddings.long.test.ts',
   'test/reliability/search-cost.test.ts',

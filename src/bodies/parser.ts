@@ -9,9 +9,9 @@ import { putAt } from './lighten.ts';
 import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
 import { putLongStringsBack } from './long-strings.ts';
 import { BodyError, parseScanned } from './parse.ts';
+import { ParseQueue } from './parse-queue.ts';
 import { scanJson } from './scan.ts';
 import { markIncomplete, rememberJson, SealedJson } from './sealed.ts';
-import { ParseQueue } from './turns.ts';
 import type { Result, Task } from './worker.ts';
 
 /** How many bodies may wait for the worker. The byte budget limits them too. */

@@ -7,9 +7,9 @@ import { errorIndexMarkdown } from './error-pages.ts';
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
 import { markdownUrl, withMarkdownLinks } from './markdown-pages.ts';
 import { operationMarkdown } from './operation-markdown.ts';
-import { documentWithOwnModels, type OwnModels, withOwnModels } from './own-models.ts';
 import { operationUrl } from './reference.ts';
 import { referenceOrder } from './reference-pages.ts';
+import { documentWithOwnModels, type OwnModels, withOwnModels } from './sample-models.ts';
 
 const SUMMARY =
   'Chat, images, search, and embeddings behind one HTTP API, with API keys, scopes, and one exact daily quota. Compatible with the clients of OpenAI and Anthropic.';

@@ -6,7 +6,7 @@ import { withoutApiKeys } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
 import type { Attributes, Span, Tracer } from '../telemetry/tracer.ts';
 import { traceOfWork, traceWork } from '../telemetry/tracing.ts';
-import type { UpstreamKind } from '../upstreams/schema.ts';
+import type { UpstreamKind } from '../upstreams-file/schema.ts';
 import { DerivedSignal } from './derived-signal.ts';
 import { hasOutput } from './first-output.ts';
 import type {

@@ -6,7 +6,7 @@ import type { EmbeddingRequest } from '../../schemas/embeddings.ts';
 import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../../schemas/images.ts';
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
-import type { Prices } from '../upstreams/settings.ts';
+import type { Prices } from '../upstreams-file/settings.ts';
 import type { ModelAliases } from './model-aliases.ts';
 
 export type Model = Static<typeof ModelSchema> & {

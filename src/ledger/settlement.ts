@@ -3,7 +3,7 @@ import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { ResponseRow, SettlementRow, TurnRow } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
-import type { Prices } from '../upstreams/settings.ts';
+import type { Prices } from '../upstreams-file/settings.ts';
 import type { Admission, Outcome } from './types.ts';
 
 /** Upstreams may report any number. The columns hold four bytes, and the sum of two counts must fit too. */

@@ -5,7 +5,7 @@ import type { Unreported } from '../engines/upstream/usage.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { Decision } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
-import type { Prices } from '../upstreams/settings.ts';
+import type { Prices } from '../upstreams-file/settings.ts';
 import type { Retry, StoredAnswer } from './idempotency.ts';
 import type { QuotaReading } from './quota.ts';
 import type { UnitsOfRequest } from './units-in-flight.ts';

@@ -5,7 +5,7 @@ import { limitsTokens } from '../domain/plans.ts';
 import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../engines/models.ts';
 import type { ChatCall, ChatEngine, CompletionInput, OriginalRequest, RoutedCall } from '../engines/types.ts';
 import { withOutputLimit } from '../engines/upstream/output-limit.ts';
-import type { Prices } from '../upstreams/settings.ts';
+import type { Prices } from '../upstreams-file/settings.ts';
 import { withMaxOutput } from './cost.ts';
 
 /** The routing of a request, for the log. */

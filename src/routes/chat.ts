@@ -4,7 +4,7 @@ import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
-import { writeInSlices } from '../bodies/write-in-turns.ts';
+import { writeInSlices } from '../bodies/write-in-slices.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../conversations/history-budget.ts';
 import {
   assertTakesImages,

@@ -3,7 +3,7 @@ import { setTimeout as elapsed } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { ModelTask } from '../../schemas/models.ts';
 import type { Config } from '../config.ts';
-import { type OwnModels, unnamedModel } from '../docs/own-models.ts';
+import { type OwnModels, unnamedModel } from '../docs/sample-models.ts';
 import { builtinEmbeddingModel } from '../domain/builtin-models.ts';
 import type { Engines } from '../engines/engines.ts';
 import { defaultModel } from '../engines/models.ts';

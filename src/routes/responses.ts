@@ -14,7 +14,7 @@ import {
   ResponseQuery,
 } from '../../schemas/responses.ts';
 import { bodyLimits } from '../bodies/limits.ts';
-import { writeInSlices } from '../bodies/write-in-turns.ts';
+import { writeInSlices } from '../bodies/write-in-slices.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import { checkNamedSources, checkOriginalSources } from '../domain/named-sources.ts';
 import { wasStopped } from '../domain/stop.ts';
@@ -30,7 +30,7 @@ import type { Owner } from '../store/conversations.ts';
 import { deleteResponse, findResponse } from '../store/responses.ts';
 import { type AnswerBlocks, blocksOf } from '../surfaces/answer-blocks.ts';
 import { optionalEffort } from '../surfaces/optional-effort.ts';
-import { originalResponse } from '../surfaces/passed-on.ts';
+import { originalResponse } from '../surfaces/passthrough.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { endedResponse, type ResponseContext, requestIdOf, responseId } from '../surfaces/response-answer.ts';
 import { responseWriter } from '../surfaces/response-events.ts';

@@ -24,7 +24,8 @@ export async function* chatEvents(response: Response): AsyncGenerator<ChatEvent,
     const parsed = parse(response, data);
     if (event === 'error') throw errorOf(response, parsed);
     // Ignore events that newer versions of the service add.
-    if (event === 'start' || event === 'delta' || event === 'done') yield { event, data: parsed } as ChatEvent;
+    if (event === 'start' || event === 'delta' || event === 'done')
+      yield { event, data: parsed } as ChatEvent;
     if (event === 'done') return;
   }
   throw connectionFailed(new Error('The stream ended before its last event.'));

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Database } from '../database/client.ts';
-import { patientSockets } from '../database/patient-socket.ts';
+import { patientSockets } from '../database/idle-timeout-socket.ts';
 
 /** The same name as in `drizzle/0008_key_changes.sql`. The payload is the account's ID. */
 const CHANNEL = 'parley_keys';

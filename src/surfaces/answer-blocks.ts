@@ -155,7 +155,8 @@ export class AnswerBlocks {
       // Some servers send the same reasoning under both names.
       if (text === '' || (kind === 'reasoning' && hasReasoning)) continue;
       hasReasoning ||= kind === 'reasoning';
-      events += kind === 'text' ? this.#write(delta, text, logprobs) : this.#append(this.#blockOf(kind), text);
+      events +=
+        kind === 'text' ? this.#write(delta, text, logprobs) : this.#append(this.#blockOf(kind), text);
     }
     events += this.#note(delta);
     if (Array.isArray(delta.tool_calls))
@@ -176,7 +177,8 @@ export class AnswerBlocks {
     const citations = objectsIn(delta.citations);
     if (citations.length > 0) {
       const block = stringIn(delta.content) === '' ? this.#textBlock(delta) : this.all.at(-1);
-      if (block !== undefined) events += this.#append(block, '') + this.#noteAll(block, 'citations', citations);
+      if (block !== undefined)
+        events += this.#append(block, '') + this.#noteAll(block, 'citations', citations);
     }
     const annotations = objectsIn(delta.annotations);
     const text = annotations.length > 0 ? this.all.findLast(({ kind }) => kind === 'text') : undefined;

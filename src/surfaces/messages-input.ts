@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { MessagesInput } from '../../schemas/messages-requests.ts';
 import { jsonOf } from '../bodies/sealed.ts';
-import { writeInSlices } from '../bodies/write-in-turns.ts';
+import { writeInSlices } from '../bodies/write-in-slices.ts';
 import { addStep } from '../engines/message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { moveFiles } from '../engines/tool-files.ts';

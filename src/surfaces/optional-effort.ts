@@ -4,7 +4,7 @@
  */
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
 import { refusesEffort } from '../engines/upstream/errors.ts';
-import { withoutEffort } from './passed-on.ts';
+import { withoutEffort } from './passthrough.ts';
 
 const FIELD = 'reasoning_effort';
 /** How long the engine remembers that a model rejects the effort. */

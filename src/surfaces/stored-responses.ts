@@ -1,5 +1,5 @@
 /** Continues conversations from stored responses. Contract section 14. */
-import { lengthOf } from '../bodies/write-in-turns.ts';
+import { lengthOf } from '../bodies/write-in-slices.ts';
 import type { Db } from '../database/client.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';

@@ -1,8 +1,8 @@
 // The smallest waiting body is parsed next, and none waits forever. Contract section 6.
 import t from 'tap';
 import { Blocks } from '../../src/bodies/blocks.ts';
+import { ParseQueue, QueueFullError } from '../../src/bodies/parse-queue.ts';
 import { BodyParser, BusyError } from '../../src/bodies/parser.ts';
-import { ParseQueue, QueueFullError } from '../../src/bodies/turns.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 

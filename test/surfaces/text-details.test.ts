@@ -1,7 +1,7 @@
 // Citations, annotations, log probabilities, and stop reasons reach clients of the model's API unchanged, streamed or
 // not. Clients of other APIs receive the parts that their API can express. Contract sections 14 and 15.
 import t, { type Test } from 'tap';
-import { type DialectKind, dialectKinds } from '../../src/upstreams/schema.ts';
+import { type DialectKind, dialectKinds } from '../../src/upstreams-file/schema.ts';
 import { eventsOf } from '../support/event-reader.ts';
 import type { Body, Client } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';

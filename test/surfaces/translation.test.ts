@@ -26,13 +26,13 @@ import { AnswerBlocks, blocksOf } from '../../src/surfaces/answer-blocks.ts';
 import { wholeMessage } from '../../src/surfaces/messages-answer.ts';
 import { messagesWriter } from '../../src/surfaces/messages-events.ts';
 import { messagesInput } from '../../src/surfaces/messages-request.ts';
-import { originalMessages, originalResponse } from '../../src/surfaces/passed-on.ts';
+import { originalMessages, originalResponse } from '../../src/surfaces/passthrough.ts';
 import { endedResponse } from '../../src/surfaces/response-answer.ts';
 import { responseWriter } from '../../src/surfaces/response-events.ts';
 import { completionInput, inputItems, type ResponseBody } from '../../src/surfaces/response-request.ts';
 import { ResponseTools } from '../../src/surfaces/response-tools.ts';
 import type { SurfaceWriter } from '../../src/surfaces/surface-script.ts';
-import type { DialectKind } from '../../src/upstreams/schema.ts';
+import type { DialectKind } from '../../src/upstreams-file/schema.ts';
 import {
   type Options,
   options,

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/ledger-audit.ts';
-import type { DialectKind } from '../../src/upstreams/schema.ts';
+import type { DialectKind } from '../../src/upstreams-file/schema.ts';
 import { Gate } from '../support/gate.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';

@@ -1,6 +1,6 @@
 // If the plan limits tokens, the upstream always gets an output limit: every kind, on every surface. Contract section 15.
 import t from 'tap';
-import type { DialectKind } from '../../src/upstreams/schema.ts';
+import type { DialectKind } from '../../src/upstreams-file/schema.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { KEY } from '../support/upstream/engine.ts';

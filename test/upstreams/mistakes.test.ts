@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config.ts';
 import { ConfigError } from '../../src/environment.ts';
-import { apis } from '../../src/upstreams/schema.ts';
+import { apis } from '../../src/upstreams-file/schema.ts';
 import { planted, SECRET } from '../support/planted-mistakes.ts';
 
 function mistakesOf(t: Test, content: unknown, env: Record<string, string> = {}): string {

@@ -1,7 +1,7 @@
 /** Chat through a provider package of the AI SDK. Contract section 15, decision 0033. */
 
 import { ApiError } from '../../errors.ts';
-import type { CreateProvider } from '../../upstreams/packages.ts';
+import type { CreateProvider } from '../../upstreams-file/packages.ts';
 import { abortable } from '../abortable.ts';
 import { DerivedSignal } from '../derived-signal.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';

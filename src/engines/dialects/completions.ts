@@ -1,5 +1,5 @@
 /** The dialect of OpenAI's chat completions, the engines' own API: no translation. Contract sections 7 and 8. */
-import { apis } from '../../upstreams/schema.ts';
+import { apis } from '../../upstreams-file/schema.ts';
 import { withOneSystemMessage } from '../system-messages.ts';
 import type { Concession } from '../upstream/concessions.ts';
 import { aboveHigh, refusesEffort, refusesField, refusesLaterSystem } from '../upstream/errors.ts';

@@ -1,4 +1,4 @@
-import type { DialectKind } from '../../upstreams/schema.ts';
+import type { DialectKind } from '../../upstreams-file/schema.ts';
 import { completionsDialect } from './completions.ts';
 import type { Dialect } from './dialect.ts';
 import { messagesDialect } from './messages.ts';

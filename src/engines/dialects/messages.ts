@@ -1,5 +1,5 @@
 /** Anthropic's Messages API as an upstream. Contract section 15. */
-import { apis } from '../../upstreams/schema.ts';
+import { apis } from '../../upstreams-file/schema.ts';
 import { isObject, type JsonObject, stringIn, wholeNumber } from '../upstream/json.ts';
 import type { ChatQuery, Dialect } from './dialect.ts';
 import { completionOf, MessagesReader } from './messages-answer.ts';

@@ -1,5 +1,5 @@
 /** OpenAI's Responses API as an upstream. Contract section 15. */
-import { apis } from '../../upstreams/schema.ts';
+import { apis } from '../../upstreams-file/schema.ts';
 import type { Concession } from '../upstream/concessions.ts';
 import { aboveHigh, refusesEffort, refusesField } from '../upstream/errors.ts';
 import { isObject, type JsonObject } from '../upstream/json.ts';

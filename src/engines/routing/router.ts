@@ -4,7 +4,7 @@ import type { Slots } from '../../concurrency/slots.ts';
 import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
-import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
+import type { ModelSettings, RoutingSettings } from '../../upstreams-file/settings.ts';
 import type { DerivedSignal } from '../derived-signal.ts';
 import { type Progress, progressOf } from '../progress.ts';
 import type { Model, RoutedCall } from '../types.ts';
@@ -252,7 +252,8 @@ export class Router {
     const { received, isQueued = false, queuedMs = 0, sent } = progressOf(signal) ?? {};
     const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
     if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
-    const isSilent = sent !== before.sent && received === before.received && target.health.isSilentSince(attempt);
+    const isSilent =
+      sent !== before.sent && received === before.received && target.health.isSilentSince(attempt);
     const silentMs = this.#now() - before.at - (queuedMs - (before.queuedMs ?? 0));
     const isDead = isOver && isSilent && silentMs >= target.upstream.silentMs;
     const isWaiting = isOver && isQueued;

@@ -1,9 +1,14 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
 import type { Slots } from '../../concurrency/slots.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
-import { loadProvider } from '../../upstreams/packages.ts';
-import { apis } from '../../upstreams/schema.ts';
-import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
+import { loadProvider } from '../../upstreams-file/packages.ts';
+import { apis } from '../../upstreams-file/schema.ts';
+import type {
+  ModelSettings,
+  Prices,
+  RoutingSettings,
+  UpstreamSettings,
+} from '../../upstreams-file/settings.ts';
 import { createAiSdkChat } from '../ai-sdk/chat.ts';
 import { dialects } from '../dialects/index.ts';
 import { tracedChat, tracedEmbeddings, tracedImages } from '../traced.ts';

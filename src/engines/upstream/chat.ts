@@ -1,5 +1,5 @@
 /** Chat through a server with any of the supported APIs. Contract sections 7, 8, and 15. */
-import { writeInSlices } from '../../bodies/write-in-turns.ts';
+import { writeInSlices } from '../../bodies/write-in-slices.ts';
 import { continueTrace } from '../../telemetry/tracing.ts';
 import { abortable } from '../abortable.ts';
 import { completionsDialect } from '../dialects/completions.ts';

@@ -1,6 +1,6 @@
 /** The variables `CHAT_*`, `IMAGES_*`, `EMBEDDINGS_*`, and `SEARCH_*`: URLs, keys, and models. Contract section 13. */
 import { ConfigError, type Env, oneOf, parsed, text } from '../../environment.ts';
-import { apis, type DialectKind, dialectKinds } from '../../upstreams/schema.ts';
+import { apis, type DialectKind, dialectKinds } from '../../upstreams-file/schema.ts';
 import { type ModelMap, type NamedModel, parseModelMap } from './model-map.ts';
 
 export type ChatUpstream = Readonly<{

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { dialects } from '../../../src/engines/dialects/index.ts';
 import { bearer } from '../../../src/engines/upstream/transport.ts';
-import { apis, dialectKinds } from '../../../src/upstreams/schema.ts';
+import { apis, dialectKinds } from '../../../src/upstreams-file/schema.ts';
 
 const KEY = 'a-key';
 

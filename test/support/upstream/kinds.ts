@@ -1,6 +1,6 @@
 /** Upstreams of each kind, with responses from the vendors' documentation. */
 import type { Test } from 'tap';
-import type { DialectKind } from '../../../src/upstreams/schema.ts';
+import type { DialectKind } from '../../../src/upstreams-file/schema.ts';
 import { upstreamsFile } from '../upstreams-file.ts';
 import {
   anthropicEvents,

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Test } from 'tap';
-import { type CreateProvider, loadProvider } from '../../../src/upstreams/packages.ts';
+import { type CreateProvider, loadProvider } from '../../../src/upstreams-file/packages.ts';
 import type { Body } from '../http.ts';
 import { CANARY } from './settings.ts';
 

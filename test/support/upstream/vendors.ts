@@ -2,7 +2,7 @@
  * The test upstream's default responses in the documented formats of Anthropic's Messages API and OpenAI's Responses
  * API. Text only.
  */
-import type { DialectKind } from '../../../src/upstreams/schema.ts';
+import type { DialectKind } from '../../../src/upstreams-file/schema.ts';
 import { type ChatBody, replyTo } from './replies.ts';
 import type { Settings } from './settings.ts';
 

@@ -3,9 +3,9 @@ import { memo, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { t } from '../../texts/language.ts';
 import { When } from '../../ui/when.tsx';
-import type { Conversation, Row } from './begun.ts';
 import classes from './conversations.module.css';
 import { EditIcon, PinIcon, PinnedIcon, TrashIcon } from './icons.tsx';
+import type { Conversation, Row } from './new-conversations.ts';
 import { returnTo } from './turns.ts';
 
 type Props = Pick<Row, 'conversation' | 'progress' | 'isListed' | 'leftTurnId'> & {

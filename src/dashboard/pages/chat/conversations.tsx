@@ -9,12 +9,18 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { OlderButton } from '../../ui/older-button.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
-import { type Conversation, expectedOf, MAX_WAIT_MS, rowsOf, useNewConversations } from './begun.ts';
 import { Item } from './conversation-item.tsx';
 import classes from './conversations.module.css';
 import { EditConversation } from './edit-conversation.tsx';
 import { SearchIcon } from './icons.tsx';
 import { useIsTouch } from './keys.ts';
+import {
+  type Conversation,
+  expectedOf,
+  MAX_WAIT_MS,
+  rowsOf,
+  useNewConversations,
+} from './new-conversations.ts';
 import { forget } from './turns.ts';
 
 /** How many results a search loads before the user has to request more. */
@@ -72,8 +78,8 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
     defaultValue: false,
     getInitialValueInEffect: false,
   });
-  const begun = useNewConversations();
-  const query = useConversations(expectedOf(begun.created), words, showsApi);
+  const fromTurns = useNewConversations();
+  const query = useConversations(expectedOf(fromTurns.created), words, showsApi);
   const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [doomed, setDoomed] = useState<Conversation | null>(null);
   const list = useRef<HTMLUListElement>(null);
@@ -81,7 +87,12 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
   const shown = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const isLooking = words !== '' && shown.length < FOUND_AT_ONCE && hasNextPage;
   // A search finds only stored conversations.
-  const rows = rowsOf(shown, words === '' ? begun : { ...begun, created: [] }, currentId, query.dataUpdatedAt);
+  const rows = rowsOf(
+    shown,
+    words === '' ? fromTurns : { ...fromTurns, created: [] },
+    currentId,
+    query.dataUpdatedAt,
+  );
   const hasOnlyApi = query.data?.pages[0]?.hasOnlyApi ?? false;
   const isTouch = useIsTouch();
   const pin = useMutation({

@@ -13,8 +13,8 @@ import { Panel } from '../../ui/panel.tsx';
 import { exactTime } from '../../ui/when.tsx';
 import { type Filters, filtersOf, pathOf, queryOf } from '../usage/filters.ts';
 import { LogView } from '../usage/log-view.tsx';
+import { type AccountAction, ActionDialog, RevokeKeyDialog } from './account-actions.tsx';
 import { accountPath } from './account-path.ts';
-import { type AccountAction, ActionDialog, RevokeKeyDialog } from './acts.tsx';
 import { forOperators, OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 

@@ -51,8 +51,8 @@ const ofTurns = (turns: readonly Turn[]): string =>
 export const useNewConversations = (): OfTurns => JSON.parse(useOfTurns(ofTurns)) as OfTurns;
 
 /** Conversations that the service will store later. */
-export const expectedOf = (begun: readonly NewConversation[]): { id: string; since: number }[] =>
-  begun.flatMap(({ endedAt: since, id, state }) => (state === 'left' && id !== null ? { id, since } : []));
+export const expectedOf = (created: readonly NewConversation[]): { id: string; since: number }[] =>
+  created.flatMap(({ endedAt: since, id, state }) => (state === 'left' && id !== null ? { id, since } : []));
 
 export type Row = {
   key: string;
@@ -74,7 +74,7 @@ const keyOf = ({ id, leftTurnId }: NewConversation): string => id ?? leftTurnId 
  */
 export function rowsOf(
   listed: readonly Conversation[],
-  { answering, created: begun }: OfTurns,
+  { answering, created }: OfTurns,
   openId: string | undefined,
   listedAt: number,
 ): Row[] {
@@ -86,7 +86,7 @@ export function rowsOf(
     if (state === 'left' && id !== null && Date.now() - endedAt < MAX_WAIT_MS) return 'underWay';
     return (id ?? undefined) === openId ? 'unsaved' : 'gone';
   };
-  const added = [...new Map(begun.map((one) => [keyOf(one), one])).values()].flatMap((one): Row[] => {
+  const added = [...new Map(created.map((one) => [keyOf(one), one])).values()].flatMap((one): Row[] => {
     const progress = progressOf(one);
     return known.has(one.id) || progress === 'gone'
       ? []

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { writeJson } from '../../src/bodies/sealed.ts';
-import { writeInSlices } from '../../src/bodies/write-in-turns.ts';
+import { writeInSlices } from '../../src/bodies/write-in-slices.ts';
 
 const textOf = (written: string | Uint8Array[]) =>
   typeof written === 'string' ? written : Buffer.concat(written).toString('utf8');

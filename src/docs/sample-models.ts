@@ -6,7 +6,7 @@ import type { Static } from '@sinclair/typebox';
 import type { Model } from '../../schemas/models.ts';
 import { builtinEmbeddingModel, builtinModel } from '../domain/builtin-models.ts';
 import { inUrl, shellQuoted } from './code-samples.ts';
-import { forLanguageModel, guideForLanguageModel } from './own-questions.ts';
+import { forLanguageModel, guideForLanguageModel } from './sample-questions.ts';
 
 type ChatModel = Pick<Static<typeof Model>, 'id' | 'created' | 'owned_by'>;
 
