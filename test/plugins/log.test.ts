@@ -1,7 +1,9 @@
 // Reliability test 3 and contract section 3: secrets and messages are never logged, at any level.
 import t from 'tap';
+import { openDatabase } from '../../src/database/client.ts';
 import { loggedPath } from '../../src/server-options.ts';
 import { Client, type OpenApi } from '../support/http.ts';
+import { dump } from '../support/leaks.ts';
 import { startProcess } from '../support/process.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
@@ -26,7 +28,7 @@ function decodedWhole(text: string): string {
 }
 
 t.test(
-  '80 a key in a path, query, header, or body, however encoded, never reaches the log, the audit trail, or sessions',
+  '80 a key in a path, query, header, or body, however encoded, never reaches the log or the database',
   async (t) => {
     const database = await freshDatabase('embedded');
     const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'trace', TRUST_PROXY: 'loopback' });
@@ -93,6 +95,16 @@ t.test(
     t.same(told.slice(0, 3), [], 'the log');
     t.ok(events.body.data.length > 6 && sessions.status === 200);
     t.notOk(decodedWhole(events.text + sessions.text).includes(secret), 'the audit trail and the sessions');
+    const opened = await openDatabase({ dataDir: String(database.env.DATA_DIR) });
+    const columns = Object.entries(await dump(opened.db));
+    await opened.close();
+    t.ok(columns.some(([column, text]) => column === 'accounts.email' && text.includes(owner.email)));
+    const holding = columns.filter(([, text]) => decodedWhole(text).includes(secret));
+    t.same(
+      holding.map(([column]) => column),
+      [],
+      'the database',
+    );
     await database.drop();
   },
 );
