@@ -26,11 +26,12 @@ export const logOf = ({ log }: Replica): Record<string, unknown>[] =>
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line));
 
-/** The numbers of the workers that completed requests to a path. */
-const servedBy = (service: Replica, path: string): unknown[] => [
+/** The numbers of the workers that completed requests to a path, with a status if one is given. */
+export const servedBy = (service: Replica, path: string, status?: number): unknown[] => [
   ...new Set(
     logOf(service)
       .filter(({ msg, req }) => msg === 'request completed' && (req as { path: string }).path === path)
+      .filter(({ res }) => status === undefined || (res as { statusCode: number }).statusCode === status)
       .map(({ worker }) => worker),
   ),
 ];
