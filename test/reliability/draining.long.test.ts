@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import { openStream } from '../support/event-reader.ts';
 import { Client, type OpenApi } from '../support/http.ts';
 import { builtProgram, nodeWithoutTap } from '../support/loader.ts';
@@ -45,7 +47,18 @@ async function startProcess(t: Test, kind: DatabaseKind, drainSeconds: number) {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenApi;
   const client = new Client(origin, document);
   const { key } = await client.createKey(await client.signUp());
-  return { child, client, ended, key, lines, port: Number(new URL(origin).port) };
+  /** What the ledger says of every charge, once the process has exited. */
+  const charges = async () => {
+    const { DATABASE_URL: url, DATA_DIR: dataDir } = database.env;
+    const opened = await openDatabase(url ? { url } : { dataDir: String(dataDir) });
+    const rows = await rowsOf(
+      opened.db,
+      sql`select state, status, code from requests order by state, admitted_at`,
+    );
+    await opened.close();
+    return rows;
+  };
+  return { charges, child, client, ended, key, lines, port: Number(new URL(origin).port) };
 }
 
 for (const kind of databaseKinds) {
@@ -74,10 +87,10 @@ for (const kind of databaseKinds) {
   );
 
   t.test(
-    `${kind}: requests that are still in flight when the drain time is up end with an error`,
+    `${kind}: requests that are still in flight when the drain time is up end with an error and are recorded`,
     async (t) => {
       await upstream.configure({ chunks: 100_000, chunkIntervalMs: 50 });
-      const { child, client, ended, key } = await startProcess(t, kind, 1);
+      const { charges, child, client, ended, key } = await startProcess(t, kind, 1);
       const body = { message: 'Hi', stream: true };
       const stream = await openStream(client, '/chat', body, { key });
       await stream.next();
@@ -86,7 +99,7 @@ for (const kind of databaseKinds) {
         client.post('/chat', { ...body, stream: isStream }, { key }),
       );
       const { chat } = await upstream.calls();
-      while ((await upstream.calls()).chat < chat + 1)
+      while ((await upstream.calls()).chat < chat + 2)
         await new Promise((resolve) => setTimeout(resolve, 20));
       const startedAt = performance.now();
       child.kill('SIGTERM');
@@ -100,6 +113,11 @@ for (const kind of databaseKinds) {
       const [code] = await ended;
       t.equal(code, 0);
       t.ok(performance.now() - startedAt < 30_000);
+      t.match(await charges(), [
+        { state: 'final', status: 503, code: 'serviceUnavailable' },
+        { state: 'refunded', status: 503, code: 'serviceUnavailable' },
+        { state: 'refunded', status: 503, code: 'serviceUnavailable' },
+      ]);
     },
   );
 }

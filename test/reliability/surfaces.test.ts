@@ -175,19 +175,24 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
 
 onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, { client }) => {
   for (const surface of surfaces) {
-    t.test(`${surface.path}: an exceeded quota is a 429 that tells clients not to retry`, async (t) => {
-      const { key } = await client.createKey(await client.signUp());
-      t.equal((await client.post(surface.path, surface.body('Hello'), { key })).status, 200);
-      for (const stream of [false, true]) {
-        const answer = await client.post(surface.path, surface.body('Hello', { stream }), { key });
-        t.match(answer, {
-          status: 429,
-          body: { error: { code: 'quotaExceeded', limit: { name: 'chat', ceiling: 1 } } },
-        });
-        t.equal(answer.headers.get('x-should-retry'), 'false');
-        t.match(answer.headers.get('retry-after'), /^[1-9]\d*$/);
-      }
-    });
+    t.test(
+      `${surface.path}: an exceeded quota is a 429 that tells clients not to retry and charges nothing`,
+      async (t) => {
+        const owner = await client.signUp();
+        const { key } = await client.createKey(owner);
+        t.equal((await client.post(surface.path, surface.body('Hello'), { key })).status, 200);
+        for (const stream of [false, true]) {
+          const answer = await client.post(surface.path, surface.body('Hello', { stream }), { key });
+          t.match(answer, {
+            status: 429,
+            body: { error: { code: 'quotaExceeded', limit: { name: 'chat', ceiling: 1 } } },
+          });
+          t.equal(answer.headers.get('x-should-retry'), 'false');
+          t.match(answer.headers.get('retry-after'), /^[1-9]\d*$/);
+        }
+        t.equal((await client.get('/usage', { cookie: owner.cookie })).body.used.chat, 1);
+      },
+    );
   }
 });
 
