@@ -46,26 +46,30 @@ function p99(answers: { ms: number }[]): number {
   return Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN);
 }
 
-await t.test('replicas share windows in Redis, and its keys contain no email addresses', async (t) => {
-  const redis = await startRedis(t);
-  const env = { ...plansFile(t, {}, 6), REDIS_URL: redis.url, AUTH_ATTEMPTS_PER_MINUTE: '3' };
-  const first = await startTestService(t, 'postgres', env);
-  const second = await startReplica(t, first);
-  const clients = [first.client, second.client];
-  const owner = await first.client.signUp();
-  const { key } = await first.client.createKey(owner);
-  t.equal(await served(clients, key), 6, '6 of 30 concurrent requests across two replicas');
+await t.test(
+  'replicas share windows in Redis, and its keys contain no email addresses',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t);
+    const env = { ...plansFile(t, {}, 6), REDIS_URL: redis.url, AUTH_ATTEMPTS_PER_MINUTE: '3' };
+    const first = await startTestService(t, 'postgres', env);
+    const second = await startReplica(t, first);
+    const clients = [first.client, second.client];
+    const owner = await first.client.signUp();
+    const { key } = await first.client.createKey(owner);
+    t.equal(await served(clients, key), 6, '6 of 30 concurrent requests across two replicas');
 
-  const logIn = (index: number, password: string) =>
-    (clients[index % 2] as Client).post('/auth/login', { email: owner.email, password });
-  for (let n = 0; n < 5; n += 1)
-    t.equal((await logIn(n, owner.password)).status, 200, 'successful sign-ins do not count');
-  const failed = await Promise.all(Array.from({ length: 6 }, (_, n) => logIn(n, 'wrong password')));
-  t.equal(failed.filter(({ status }) => status === 401).length, 3);
-  const keys = await redis.keys();
-  t.ok(keys.length > 3 && keys.every((name) => name.startsWith('parley:limit:')));
-  t.notOk(keys.some((name) => name.includes('@')));
-});
+    const logIn = (index: number, password: string) =>
+      (clients[index % 2] as Client).post('/auth/login', { email: owner.email, password });
+    for (let n = 0; n < 5; n += 1)
+      t.equal((await logIn(n, owner.password)).status, 200, 'successful sign-ins do not count');
+    const failed = await Promise.all(Array.from({ length: 6 }, (_, n) => logIn(n, 'wrong password')));
+    t.equal(failed.filter(({ status }) => status === 401).length, 3);
+    const keys = await redis.keys();
+    t.ok(keys.length > 3 && keys.every((name) => name.startsWith('parley:limit:')));
+    t.notOk(keys.some((name) => name.includes('@')));
+  },
+);
 
 t.test(
   'without Redis, processes start and count separately, and share windows once Redis is available',
@@ -95,6 +99,7 @@ t.test(
 
 await t.test(
   'while Redis is killed, flushed, or hung under load, all requests are served, and the quota is exact',
+  { skip },
   async (t) => {
     const redis = await startRedis(t);
     const env = { ...plansFile(t, { chat: CHAT_CEILING }), REDIS_URL: redis.url };
