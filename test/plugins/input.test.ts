@@ -251,7 +251,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       ['/keys/%zz', null],
       ['/conversations/%00', null],
       ['/conversations/x', 'id'],
-      [`/conversations/${'9'.repeat(500)}`, 'id'],
+      [`/conversations/${'9'.repeat(500)}`, null],
     ];
     for (const [path, param] of cases)
       t.match(
