@@ -28,7 +28,7 @@ export class BusyError extends Error {
 }
 
 export class BodyParser {
-  readonly queue = new ParseQueue(MAX_WAITING);
+  readonly #queue = new ParseQueue(MAX_WAITING);
   #pool: Piscina<Task, Result> | undefined;
   #isClosed = false;
 
@@ -62,7 +62,7 @@ export class BodyParser {
 
   async #run(task: Task): Promise<Result> {
     try {
-      return await this.queue.run(task.length, () => this.#runNow(task));
+      return await this.#queue.run(task.length, () => this.#runNow(task));
     } catch (error) {
       throw new BusyError(error);
     }

@@ -25,7 +25,7 @@ export class Semaphore {
     signal?.throwIfAborted();
     const release = this.tryTake();
     if (release !== undefined) return release;
-    await this.wait(signal);
+    await this.#wait(signal);
     return () => this.#release();
   }
 
@@ -38,7 +38,7 @@ export class Semaphore {
     }
   }
 
-  wait(signal: AbortSignal | undefined): Promise<void> {
+  #wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const begin = () => {
         signal?.removeEventListener('abort', giveUp);

@@ -33,7 +33,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
   readonly #sizeOf: (item: Item) => number;
   readonly #common: GroupCommit<Item, Result>;
   readonly #queues = new Map<string, GroupCommit<Item, Result>>();
-  readonly semaphore: Semaphore;
+  readonly #semaphore: Semaphore;
 
   /** @param queuesAtOnce - queues that may write at once: connections are scarce, and common batches need one */
   constructor(
@@ -42,7 +42,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     sizeOf: (item: Item) => number = () => 0,
   ) {
     this.#write = write;
-    this.semaphore = new Semaphore(queuesAtOnce);
+    this.#semaphore = new Semaphore(queuesAtOnce);
     this.#sizeOf = sizeOf;
     this.#common = this.#groupCommit((items) => this.#writeCommon(items));
   }
@@ -93,7 +93,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
   #queueOf(accountId: string): GroupCommit<Item, Result> {
     const known = this.#queues.get(accountId);
     if (known !== undefined) return known;
-    const queue = this.#groupCommit((items) => this.semaphore.run(() => this.#writeOwn(items)));
+    const queue = this.#groupCommit((items) => this.#semaphore.run(() => this.#writeOwn(items)));
     this.#queues.set(accountId, queue);
     // When idle, the account rejoins the common batches.
     queueMicrotask(() => {

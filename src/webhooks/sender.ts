@@ -97,13 +97,13 @@ export class WebhookSender {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.finishAttempts();
+    await this.#finishAttempts();
     this.#stopped.abort(new Error('The service is stopping.'));
-    await this.finishAttempts();
+    await this.#finishAttempts();
   }
 
   /** An unresponsive database must not keep the process from exiting. */
-  async finishAttempts(): Promise<void> {
+  async #finishAttempts(): Promise<void> {
     const underWay = Promise.all([this.#polling, ...this.#underWay.values()]);
     await Promise.race([underWay, delay(STOP_MS, undefined, { ref: false })]);
   }
@@ -111,7 +111,7 @@ export class WebhookSender {
   async #work(): Promise<void> {
     const { db } = this.#parts;
     if (this.#polls % POLLS_PER_CHECK === 0) {
-      await this.reportThresholds();
+      await this.#reportThresholds();
       this.#waiting = await countWaiting(db);
     }
     this.#polls += 1;
@@ -126,7 +126,7 @@ export class WebhookSender {
     }
   }
 
-  async reportThresholds(): Promise<void> {
+  async #reportThresholds(): Promise<void> {
     const { db, plans } = this.#parts;
     for (const reached of await thresholdsToReport(db, plans))
       await addMessage(db, reached.accountId, thresholdReached(reached));

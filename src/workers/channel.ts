@@ -50,7 +50,7 @@ export class Channel<Theirs extends Methods> {
   receive(message: unknown): void {
     const { parley: messages } = (message ?? {}) as { parley?: Message[] };
     for (const one of messages ?? []) {
-      if (one.length === 2) this.resolve(...one);
+      if (one.length === 2) this.#resolve(...one);
       else void this.#answer(...one);
     }
   }
@@ -62,7 +62,7 @@ export class Channel<Theirs extends Methods> {
     this.#pending.clear();
   }
 
-  resolve(number: number, answer: unknown): void {
+  #resolve(number: number, answer: unknown): void {
     this.#pending.get(number)?.(answer ?? undefined);
     this.#pending.delete(number);
   }

@@ -42,7 +42,7 @@ export class ChunkReader {
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
     completeHead(chunk, 'chat.completion.chunk', this.#input.model, this.#head);
     const wanted = this.#input.n ?? 1;
-    const kept = choices.filter((choice, position) => this.complete(choice, position) < wanted);
+    const kept = choices.filter((choice, position) => this.#complete(choice, position) < wanted);
     chunk.choices = kept;
     this.#last = chunk;
 
@@ -79,7 +79,7 @@ export class ChunkReader {
     return { id, object, created, model, system_fingerprint, choices: [], usage };
   }
 
-  complete(choice: unknown, position: number): number {
+  #complete(choice: unknown, position: number): number {
     if (!isObject(choice)) throw this.#broken('A choice in a chunk is not an object.');
     completeChoice(choice, position);
     return choice.index as number;

@@ -89,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   abort(reason: unknown): void {
     if (this.#outcome !== undefined) return;
     this.#pieces = [];
-    this.finish({ error: reason });
+    this.#finish({ error: reason });
     this.#controller?.abort(reason as Error);
   }
 
@@ -141,11 +141,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.finish({});
+    this.#finish({});
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.finish({ error });
+    this.#finish({ error });
   }
 
   #noteSent(): void {
@@ -178,11 +178,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #expire(error: SilenceError): void {
     // The reader is slow. Its next `read` restarts the timer.
     if (this.#outcome !== undefined || this.#controller?.paused === true) return;
-    this.finish({ error });
+    this.#finish({ error });
     this.#controller?.abort(error);
   }
 
-  finish(outcome: { error?: unknown }): void {
+  #finish(outcome: { error?: unknown }): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
     clearTimeout(this.#timer);
