@@ -40,7 +40,7 @@ function publicFolder(t: Test, mode: number): string {
 }
 
 t.test(
-  '70 in an existing folder with mode 0755, other users lose access to the folder and all its files',
+  '70: in an existing folder with mode 0755, other users lose access to the folder and all its files',
   async (t) => {
     const { drop, env } = await freshDatabase('embedded');
     t.teardown(() => drop());
@@ -56,7 +56,7 @@ t.test(
 );
 
 t.test(
-  '70 in an existing empty folder with mode 0777, other users have no access to the new database',
+  '70: in an existing empty folder with mode 0777, other users have no access to the new database',
   async (t) => {
     const dataDir = publicFolder(t, 0o777);
     const { end } = await startProcess(t, { DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
@@ -66,7 +66,7 @@ t.test(
   },
 );
 
-t.test('70 the target of a symbolic link is not changed', async (t) => {
+t.test('70: the target of a symbolic link is not changed', async (t) => {
   const dataDir = publicFolder(t, 0o755);
   const elsewhere = publicFolder(t, 0o755);
   symlinkSync(elsewhere, join(dataDir, 'link'));
@@ -76,7 +76,7 @@ t.test('70 the target of a symbolic link is not changed', async (t) => {
 });
 
 t.test(
-  '70 a folder of another user',
+  '70: a folder of another user',
   { skip: !isRoot && 'only root can give a folder to another user' },
   async (t) => {
     const folder = publicFolder(t, 0o777);

@@ -47,7 +47,7 @@ for (const { method, path, security } of operations) {
     ? { Authorization: `Bearer ${key}` }
     : { Cookie: owner.cookie };
 
-  t.test(`57 ${method} ${path}: 413 over ${limit / KIB} KiB, with Content-Length or chunked`, async (t) => {
+  t.test(`57: ${method} ${path}: 413 over ${limit / KIB} KiB, with Content-Length or chunked`, async (t) => {
     const announced = startRequest(port, target, { ...credential, 'Content-Length': String(limit + 1) });
     const answer = await announced.answer;
     t.equal(statusOf(answer), 413, 'Content-Length over the limit: refused before the body is read');
@@ -74,7 +74,7 @@ for (const { method, path, security } of operations) {
 }
 
 t.test(
-  '57 a client that keeps sending after the 413 can still read the response, and is then disconnected',
+  '57: a client that keeps sending after the 413 can still read the response, and is then disconnected',
   { timeout: 60_000 },
   async (t) => {
     const { answer, send, socket } = startRequest(port, 'POST /api/v1/auth/login', {
@@ -99,7 +99,7 @@ t.test(
   },
 );
 
-t.test('57 Expect: 100-continue: a body over the limit gets 413 instead of 100 Continue', async (t) => {
+t.test('57: Expect: 100-continue: a body over the limit gets 413 instead of 100 Continue', async (t) => {
   const head = { Authorization: `Bearer ${key}`, Expect: '100-continue' };
   const refused = startRequest(port, 'POST /api/v1/search', {
     ...head,
@@ -119,7 +119,7 @@ t.test('57 Expect: 100-continue: a body over the limit gets 413 instead of 100 C
 });
 
 t.test(
-  '58 up to 100,000 braces, brackets, and colons outside strings are accepted; more are 400',
+  '58: up to 100,000 braces, brackets, and colons outside strings are accepted; more are 400',
   async (t) => {
     const ask = (more: number, inside = '') =>
       client.request('POST', '/chat/completions', {
@@ -133,7 +133,7 @@ t.test(
   },
 );
 
-t.test('58 up to 1,000,000 commas outside strings are accepted; more are 400', async (t) => {
+t.test('58: up to 1,000,000 commas outside strings are accepted; more are 400', async (t) => {
   const ask = (numbers: number) =>
     client.request('POST', '/chat/completions', {
       key,
@@ -143,7 +143,7 @@ t.test('58 up to 1,000,000 commas outside strings are accepted; more are 400', a
   t.match(await ask(999_999), { status: 400, body: { error: { message: /1,000,000/ } } });
 });
 
-t.test('58 a body over 1 MiB is validated like a small one', async (t) => {
+t.test('58: a body over 1 MiB is validated like a small one', async (t) => {
   const ask = (more: string) =>
     client.request('POST', '/chat/completions', {
       key,
@@ -161,7 +161,7 @@ t.test('58 a body over 1 MiB is validated like a small one', async (t) => {
   });
 });
 
-t.test('21 an operation without required body fields accepts a request without a body', async (t) => {
+t.test('21: an operation without required body fields accepts a request without a body', async (t) => {
   for (const { method, path, requestBody, security } of operations) {
     if (requestBody?.required || security.length === 0) continue;
     const target = targetOf(path).replace('/api/v1', '');
@@ -180,7 +180,7 @@ t.test('21 an operation without required body fields accepts a request without a
 });
 
 t.test(
-  '21 POST /keys/:id/rotate works without a body, and DELETE works with a JSON content type and no body',
+  '21: POST /keys/:id/rotate works without a body, and DELETE works with a JSON content type and no body',
   async (t) => {
     const { id } = await client.createKey(owner);
     for (const options of [{}, { raw: '' }, { raw: '{}' }])

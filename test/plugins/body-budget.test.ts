@@ -56,7 +56,7 @@ async function hold(beginAll: () => RawRequest[], probe: () => Promise<number>):
   return held;
 }
 
-t.test('58 announced bytes use no budget: 50 bodies of 20 MiB are announced but not sent', async (t) => {
+t.test('58: announced bytes use no budget: 50 bodies of 20 MiB are announced but not sent', async (t) => {
   const key = await newKey();
   const idle = Array.from({ length: 50 }, () => begin(key, 0, 20 * MIB, { Expect: '100-continue' }));
   // The service sends 100 Continue when it begins to receive a body.
@@ -66,7 +66,7 @@ t.test('58 announced bytes use no budget: 50 bodies of 20 MiB are announced but 
 });
 
 t.test(
-  '58 an account may use a quarter of the budget, or one larger body; the rest stays available to others',
+  '58: an account may use a quarter of the budget, or one larger body; the rest stays available to others',
   async (t) => {
     const [one, other] = [await newKey(), await newKey()];
     const [first] = await hold(
@@ -87,7 +87,7 @@ t.test(
   },
 );
 
-t.test('58 an incomplete large body does not lock out its account', async (t) => {
+t.test('58: an incomplete large body does not lock out its account', async (t) => {
   const [one, other] = [await newKey(), await newKey()];
   await hold(
     () => [begin(one, 19)],
@@ -98,7 +98,7 @@ t.test('58 an incomplete large body does not lock out its account', async (t) =>
 });
 
 t.test(
-  '58 when the budget is used up, a large body is 503 and a small one is served; the budget recovers',
+  '58: when the budget is used up, a large body is 503 and a small one is served; the budget recovers',
   async (t) => {
     const keys = await Promise.all(Array.from({ length: 4 }, newKey));
     const last = await newKey();
@@ -113,7 +113,7 @@ t.test(
   },
 );
 
-t.test('58 a body that does not fit into the remaining budget is refused before it is read', async (t) => {
+t.test('58: a body that does not fit into the remaining budget is refused before it is read', async (t) => {
   const [one, other] = [await newKey(), await newKey()];
   const [held] = await hold(
     () => [begin(one, 19)],
@@ -124,7 +124,7 @@ t.test('58 a body that does not fit into the remaining budget is refused before 
   held?.socket.destroy();
 });
 
-t.test('58 a body releases its bytes once it is parsed or rejected as invalid JSON', async (t) => {
+t.test('58: a body releases its bytes once it is parsed or rejected as invalid JSON', async (t) => {
   const key = await newKey();
   for (let n = 0; n < 12; n++) t.equal(await ask(key, 7), 200);
   for (let n = 0; n < 12; n++) {

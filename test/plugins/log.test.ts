@@ -28,7 +28,7 @@ function decodedWhole(text: string): string {
 }
 
 t.test(
-  '80 a key in a path, query, header, or body, however encoded, never reaches the log or the database',
+  '80: a key in a path, query, header, or body, however encoded, never reaches the log or the database',
   async (t) => {
     const database = await freshDatabase('embedded');
     const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'trace', TRUST_PROXY: 'loopback' });

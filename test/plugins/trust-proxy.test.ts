@@ -62,7 +62,7 @@ async function start(t: Test, trustProxy: string, hops: number): Promise<string>
 }
 
 for (const hops of [1, 2]) {
-  t.test(`69 TRUST_PROXY=${hops} behind a chain of ${hops}: each client has its own limit`, async (t) => {
+  t.test(`69: TRUST_PROXY=${hops} behind a chain of ${hops}: each client has its own limit`, async (t) => {
     const origin = await start(t, String(hops), hops);
     t.equal(await addressSeen({ origin, from: ADA }), ADA, "the client's address, not a proxy's");
     for (let n = 1; n < ATTEMPTS; n += 1) t.equal((await signUp({ origin, from: ADA })).status, 201);
@@ -79,18 +79,18 @@ for (const hops of [1, 2]) {
   });
 }
 
-t.test('69 fewer hops than proxies: the client address is that of the first untrusted proxy', async (t) => {
+t.test('69: fewer hops than proxies: the client address is that of the first untrusted proxy', async (t) => {
   const origin = await start(t, '1', 2);
   t.equal(await addressSeen({ origin, from: ADA, forwardedFor: '192.0.2.1' }), '127.0.0.22');
 });
 
-t.test('69 TRUST_PROXY=off: X-Forwarded-For is ignored', async (t) => {
+t.test('69: TRUST_PROXY=off: X-Forwarded-For is ignored', async (t) => {
   const origin = await start(t, 'off', 1);
   t.equal(await addressSeen({ origin, from: ADA, forwardedFor: '192.0.2.1' }), '127.0.0.21');
 });
 
 t.test(
-  '69 TRUST_PROXY as a list of addresses: the first address not in the list is the client',
+  '69: TRUST_PROXY as a list of addresses: the first address not in the list is the client',
   async (t) => {
     const origin = await start(t, '127.0.0.21,127.0.0.22', 2);
     t.equal(await addressSeen({ origin, from: ADA, forwardedFor: '192.0.2.1' }), ADA);

@@ -13,7 +13,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   const { conversation_id: id } = begun.body;
 
   await t.test(
-    '68 GET /conversations: 403 listingNotAllowed for a key with allowed origins, whatever the Origin',
+    '68: GET /conversations: 403 listingNotAllowed for a key with allowed origins, whatever the Origin',
     async (t) => {
       const refused = { status: 403, body: { error: { code: 'listingNotAllowed' } } };
       for (const options of [{}, from(PAGE), from(client.origin)]) {
@@ -33,7 +33,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   );
 
   await t.test(
-    '68 a key with allowed origins reads, continues, and deletes a conversation by its id',
+    '68: a key with allowed origins reads, continues, and deletes a conversation by its id',
     async (t) => {
       t.equal((await client.get(`/conversations/${id}`, { key })).body.messages.length, 2);
       const next = await client.post('/chat', { message: 'And?', conversation_id: id }, { key });
@@ -44,7 +44,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
     },
   );
 
-  await t.test('68 GET /conversations is the only paginated list that a key may call', async (t) => {
+  await t.test('68: GET /conversations is the only paginated list that a key may call', async (t) => {
     const document = app.swagger() as unknown as OpenApi;
     const lists = Object.entries(document.paths).flatMap(([path, { get }]) => {
       const { parameters = [], security } = (get ?? {}) as { parameters?: object[]; security?: object[] };
@@ -55,7 +55,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
   });
 
   await t.test(
-    '68 a change of allowed origins takes effect immediately: without origins, the key may list conversations again',
+    '68: a change of allowed origins takes effect immediately: without origins, the key may list conversations again',
     async (t) => {
       const change = (origins: string[]) =>
         client.patch(`/keys/${keyId}`, { allowed_origins: origins }, { cookie: owner.cookie });

@@ -21,7 +21,7 @@ onEachDatabase(t, { TRUST_PROXY: 'loopback' }, async (t, { app, client, port }) 
   };
   const isFine = (status: number) => status < 500 && status !== 429;
 
-  await t.test('61 encoded and invalid values in any path never cause a 5xx', async (t) => {
+  await t.test('61: encoded and invalid values in any path never cause a 5xx', async (t) => {
     const urls = [...app.methodsOf.keys()].filter((url) => /[:*]/.test(url));
     const beyond = ['/', '/assets/', '/assets/reference/', '/docs/', '/docs/guides/', '/docs/errors/'];
     t.ok(urls.length > 8, `${urls.length} paths with parameters`);
@@ -40,7 +40,7 @@ onEachDatabase(t, { TRUST_PROXY: 'loopback' }, async (t, { app, client, port }) 
     t.same(failed, []);
   });
 
-  await t.test('61 encoded and invalid values in any query parameter never cause a 5xx', async (t) => {
+  await t.test('61: encoded and invalid values in any query parameter never cause a 5xx', async (t) => {
     const document = app.swagger() as unknown as {
       paths: Record<string, { get?: { parameters?: ({ name: string; in: string } | { $ref: string })[] } }>;
     };
@@ -70,7 +70,7 @@ onEachDatabase(t, { TRUST_PROXY: 'loopback' }, async (t, { app, client, port }) 
   });
 
   await t.test(
-    '61 a cursor from another list, from another account, or with a changed character never causes a 5xx',
+    '61: a cursor from another list, from another account, or with a changed character never causes a 5xx',
     async (t) => {
       const [one, other] = [await client.signUp(), await client.signUp()];
       for (const { cookie } of [one, other])

@@ -8,7 +8,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
   const { cookie } = await client.signUp();
   const ask = (path: string) => askRaw(port, path, { cookie });
 
-  await t.test('61 a cursor with an impossible date or of the shape of no list is 400', async (t) => {
+  await t.test('61: a cursor with an impossible date or of the shape of no list is 400', async (t) => {
     const { body } = await client.post('/chat', { message: 'Hello' }, { cookie });
     const instant = '(0001-01-01T00:00:00.000|9999-12-31T23:59:59.999)Z';
     const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
@@ -33,7 +33,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     }
   });
 
-  await t.test('61 invalid encodings are refused, and the error names the parameter', async (t) => {
+  await t.test('61: invalid encodings are refused, and the error names the parameter', async (t) => {
     const cases: [path: string, param: string | null, message: RegExp][] = [
       ['/api/v1/requests?endpoint=%00', 'endpoint', /NUL/],
       ['/api/v1/requests?endpoint=%c0%80', 'endpoint', /UTF-8/],
@@ -52,7 +52,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     }
   });
 
-  await t.test('61 missing files and folders are 404', async (t) => {
+  await t.test('61: missing files and folders are 404', async (t) => {
     for (const folder of ['/assets/', '/assets/reference/'])
       for (const name of ['', '..', '..%5c', '..%5c..%5cx', '%5c', '//', '%2e%2e', '%2e%2e%2f', 'x', '.'])
         t.equal((await ask(folder + name)).status, 404, folder + name);

@@ -14,7 +14,7 @@ const ROUNDS = 10;
 t.setTimeout(600_000);
 
 t.test(
-  '58 no body blocks the event loop for 50 ms, even with an upstream and an Idempotency-Key',
+  '58: no body blocks the event loop for 50 ms, even with an upstream and an Idempotency-Key',
   { skip: !tellsThreadCpu && 'The system does not report CPU time per thread.' },
   async (t) => {
     const upstream = await startUpstream();

@@ -17,7 +17,7 @@ const said = ['one', 'two', 'three', 'four', 'five'];
 const told = said.flatMap((text) => [text, `You said: ${text}`]);
 
 t.test(
-  '74 replicas whose clocks are 10 s apart return and send the messages of a conversation in order',
+  '74: replicas whose clocks are 10 s apart return and send the messages of a conversation in order',
   async (t) => {
     const { key } = await ahead.createKey(await ahead.signUp());
     let conversationId: string | undefined;

@@ -121,7 +121,7 @@ async function middle(): Promise<LogPosition & { time: Date }> {
 }
 
 t.test(
-  '76 a page of the request log reads fewer than 1,000 buffers at 1 million charges a day',
+  '76: a page of the request log reads fewer than 1,000 buffers at 1 million charges a day',
   async (t) => {
     const { time, ...position } = await middle();
     const later = new Date(time.getTime() + 60_000);
@@ -157,7 +157,7 @@ t.test(
   },
 );
 
-t.test('76 a page of a list reads fewer than 1,000 buffers at 300,000 conversations', async (t) => {
+t.test('76: a page of a list reads fewer than 1,000 buffers at 300,000 conversations', async (t) => {
   const [row] = await rowsOf<{ at: string; id: string }>(
     db,
     sql`select updated_at as at, id from conversations order by updated_at desc offset 290000 limit 1`,
@@ -206,11 +206,11 @@ function explaining(into: { buffers: number }[]): Db {
   } as unknown as Db;
 }
 
-t.test('76 finding the days with charges of a deleted account reads fewer than 1,000 buffers', async (t) => {
+t.test('76: finding the days with charges of a deleted account reads fewer than 1,000 buffers', async (t) => {
   t.ok((await buffersOf(chargeDaysOf(hot))) < BUFFERS_AT_MOST);
 });
 
-t.test('76 an idle background job reads fewer than 1,000 buffers per statement', async (t) => {
+t.test('76: an idle background job reads fewer than 1,000 buffers per statement', async (t) => {
   const context = { kind: 'postgres', daysKept: 90, signal: new AbortController().signal } as const;
   const reads: [string, (db: Db) => Promise<unknown>][] = [
     ...Object.entries(jobs).map(([name, job]): [string, (of: Db) => Promise<unknown>] => [

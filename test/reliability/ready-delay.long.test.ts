@@ -34,7 +34,7 @@ async function poll(
 }
 
 t.test(
-  '77 on SIGTERM behind a load balancer that polls /readyz every second, no request is refused',
+  '77: on SIGTERM behind a load balancer that polls /readyz every second, no request is refused',
   async (t) => {
     const service = await start(t);
     let hasNoticed = false;
@@ -70,7 +70,7 @@ t.test(
   },
 );
 
-t.test('77 the delay is part of DRAIN_SECONDS', async (t) => {
+t.test('77: the delay is part of DRAIN_SECONDS', async (t) => {
   const service = await start(t, { DRAIN_SECONDS: '1', READY_DELAY_SECONDS: '60' });
   for (let n = 0; n < 2; n += 1) await ask(`${service.origin}/readyz`);
   const from = performance.now();
@@ -79,7 +79,7 @@ t.test('77 the delay is part of DRAIN_SECONDS', async (t) => {
   t.ok(tookMs > 900 && tookMs < 40_000, `${Math.round(tookMs)} ms`);
 });
 
-t.test('77 a second SIGTERM ends the delay, and the process exits with 0', async (t) => {
+t.test('77: a second SIGTERM ends the delay, and the process exits with 0', async (t) => {
   const service = await start(t, { READY_DELAY_SECONDS: '60', DRAIN_SECONDS: '120' });
   for (let n = 0; n < 2; n += 1) await ask(`${service.origin}/readyz`);
   const from = performance.now();

@@ -28,7 +28,7 @@ async function cpuOfEach(
   return { ms: (system + user) / 1000 / TIMES, statuses };
 }
 
-t.test('56 GET /docs/search: a query uses less than 50 ms of CPU time', async (t) => {
+t.test('56: GET /docs/search: a query uses less than 50 ms of CPU time', async (t) => {
   const { port } = await startTestService(t, 'postgres');
   const queries: Record<string, (n: number) => string> = {
     'one letter, 100 times': (n) => `${'s '.repeat(98)}${n}`,
@@ -49,7 +49,7 @@ t.test('56 GET /docs/search: a query uses less than 50 ms of CPU time', async (t
 });
 
 t.test(
-  '56 GET /docs/search: up to 10 different words count, and a repeated query uses less than 50 ms of CPU time',
+  '56: GET /docs/search: up to 10 different words count, and a repeated query uses less than 50 ms of CPU time',
   async (t) => {
     const { client, port } = await startTestService(t, 'embedded');
     const found = async (query: string) => {
@@ -75,7 +75,7 @@ const wordy: Record<string, (n: number) => string> = {
   'one word': (n) => `${'a '.repeat(480)}${n}`,
 };
 
-t.test('56 POST /search and the built-in chat: a query uses less than 50 ms of CPU time', async (t) => {
+t.test('56: POST /search and the built-in chat: a query uses less than 50 ms of CPU time', async (t) => {
   const { client } = await startTestService(t, 'postgres');
   const { cookie } = await client.signUp();
   await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie });
@@ -92,7 +92,7 @@ t.test('56 POST /search and the built-in chat: a query uses less than 50 ms of C
 });
 
 // The cost in the database cannot be measured in this process, but it depends on the number of words.
-t.test('56 POST /search: up to 10 different words count', async (t) => {
+t.test('56: POST /search: up to 10 different words count', async (t) => {
   const { client } = await startTestService(t, 'embedded');
   const { cookie } = await client.signUp();
   const found = async (query: string) =>

@@ -62,7 +62,7 @@ for (const name of ['head', 'requestLine', 'nothing'] as const) {
 }
 
 for (const name of ['body', 'chunks', 'refusedBody'] as const) {
-  t.test(`48 ${name}: a slow client is disconnected in bounded time with one response`, async (t) => {
+  t.test(`48: ${name}: a slow client is disconnected in bounded time with one response`, async (t) => {
     const { received, seconds } = await outcomes[name];
     t.ok(seconds < 60, `${seconds.toFixed(1)} s`);
     if (name === 'refusedBody') t.match(received, /^HTTP\/1\.1 401 /);

@@ -41,7 +41,7 @@ const ways = [
 
 for (const [way, isPooled] of ways) {
   const skip = isPooled && !hasPgbouncer() && 'PgBouncer is not installed';
-  t.test(`78 a statement that exceeds its timeout, through ${way}`, { skip }, async (t) => {
+  t.test(`78: a statement that exceeds its timeout, through ${way}`, { skip }, async (t) => {
     const { url, waiting, whileLocked } = await start(t);
     const { client } = await startCluster(t, {
       count: 1,
@@ -77,7 +77,7 @@ for (const [way, isPooled] of ways) {
   });
 }
 
-t.test("78 migrations ignore the role's statement timeout", async (t) => {
+t.test("78: migrations ignore the role's statement timeout", async (t) => {
   const { sql, url, whileLocked } = await start(t);
   await sql.unsafe(`create role hasty login superuser; alter role hasty set statement_timeout = '1s'`);
   t.teardown(() => sql`drop role hasty`.catch(() => {}));
