@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
@@ -6,6 +5,7 @@ import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { buildIndexes, missingIndexes } from '../../src/database/indexes.ts';
 import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 async function open(t: Test, kind: DatabaseKind) {
   const fresh = await freshDatabase(kind);
@@ -125,8 +125,7 @@ t.test('postgres: building an index does not block writers', async (t) => {
             and query like 'create index concurrently%messages%' and wait_event_type = 'Lock'`,
       )
     ).length > 0;
-  for (let n = 0; n < 500 && !(await isUnderWay()); n += 1) await delay(20);
-  t.ok(await isUnderWay(), 'the build waits for an earlier transaction');
+  await eventually('the build waits for an earlier transaction', isUnderWay);
   await insert(db);
   t.equal(isBuilt, false, 'a write succeeds during the build');
   release();

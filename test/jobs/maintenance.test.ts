@@ -13,6 +13,7 @@ import { shiftClock } from '../support/clock.ts';
 import { fill, tablesOf } from '../support/fill.ts';
 import { admitInLedger, silentLog } from '../support/ledger.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 const log = { warn: () => {} };
 const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
@@ -56,6 +57,10 @@ const days = async (db: Db): Promise<number[]> =>
           from pg_class where relname ~ '^requests_[0-9]{8}$' and relkind = 'r' order by 1`,
     )
   ).map((row) => row.offset);
+
+/** Whether maintenance has started to detach a day and waits for earlier transactions. */
+const isDetaching = async (db: Db): Promise<boolean> =>
+  (await count(db, sql`pg_inherits where inhdetachpending`)) === 1;
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
@@ -253,9 +258,8 @@ for (const kind of databaseKinds) {
         keeper.start();
         t.equal(await count(db, sql`messages where account_id = ${account}`), 5);
         mock.timers.tick(60_000);
-        for (let n = 0; n < 1000 && (await days(db))[0] !== -3; n += 1) await delay(50);
+        await eventually('old days are dropped', async () => (await days(db))[0] === -3);
         t.equal(await count(db, sql`messages where account_id = ${account}`), 0);
-        t.equal((await days(db))[0], -3);
         const next = await newAccount(db);
         await fill(db, 'messages', 5, next);
         await deleted(db, next, '2 minutes');
@@ -354,8 +358,16 @@ t.test('postgres: dropping a day does not block writers or lose their charges', 
   const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(db)));
   await pastDays(db, await newAccount(db), 12);
   let isOver = false;
+  // Stops the writers even if the test fails early.
+  t.teardown(() => {
+    isOver = true;
+  });
   const times: number[] = [];
   const written: string[] = [];
+  const writeMore = async (what: string) => {
+    const before = written.length;
+    await eventually(what, async () => written.length > before + 50);
+  };
   const writers = accounts.map(async (accountId) => {
     while (!isOver) {
       const startedAt = performance.now();
@@ -367,20 +379,19 @@ t.test('postgres: dropping a day does not block writers or lose their charges', 
       await delay(1);
     }
   });
-  await delay(300);
+  await writeMore('writers charge before maintenance');
   // Dropping the day has to wait for this reader, but must not make writers wait.
   const endReader = await openTransaction(db, sql`select count(*) from requests`);
   const maintenance = maintainer(5).run();
-  await delay(4000);
+  await eventually('maintenance waits for the reader', () => isDetaching(db));
+  await writeMore('writers charge while maintenance waits');
   t.equal((await days(db))[0], -13, 'the reader blocks dropping the oldest day');
-  const writtenMeanwhile = written.length;
   await endReader();
   t.equal(await maintenance, true);
-  await delay(200);
+  await writeMore('writers charge after maintenance');
   isOver = true;
   await Promise.all(writers);
   t.same(await days(db), range(-4, 7));
-  t.ok(writtenMeanwhile > 50, `${writtenMeanwhile} charges while maintenance waited`);
   t.ok(
     Math.max(...times) < 3500,
     `the slowest of ${times.length} charges took ${Math.round(Math.max(...times))} ms`,
@@ -398,9 +409,7 @@ t.test('postgres: if a process dies while dropping a day, later maintenance clea
   const endReader = await openTransaction(db, sql`select count(*) from requests`);
   const dying = maintainer(5).run();
   const outcome = t.rejects(dying);
-  const isPending = async () => (await count(db, sql`pg_inherits where inhdetachpending`)) === 1;
-  for (let n = 0; n < 1000 && !(await isPending()); n += 1) await delay(20);
-  t.ok(await isPending(), 'the day is partly detached');
+  await eventually('the day is partly detached', () => isDetaching(db));
   await db.execute(
     sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and query like '%concurrently%' and pid <> pg_backend_pid()`,

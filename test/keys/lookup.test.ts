@@ -16,12 +16,15 @@ const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
 function watched(database: Database) {
   const watch = {
     lookUps: 0,
+    /** The number of lookups whose result the database has returned. */
+    returned: 0,
     held: undefined as Promise<void> | undefined,
     database: {
       ...database,
       prepared: async <Row>(text: string, parameters: unknown[]) => {
         watch.lookUps += 1;
         const rows = await database.prepared<Row>(text, parameters);
+        watch.returned += 1;
         await watch.held;
         return rows;
       },
@@ -125,15 +128,21 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
   });
 
   await t.test('a change that is rolled back leaves the key cached', async (t) => {
-    const { isKept, warm } = await open(t);
+    const { isKept, keyLookup, warm } = await open(t);
     const { id, key } = await client.createKey(owner);
+    const other = await client.signUp();
+    const later = await client.createKey(other);
     await warm(key);
+    await warm(later.key);
     const undone = database.db.transaction(async (tx) => {
       await tx.execute(sql`update api_keys set revoked_at = now() where id = ${id}::uuid`);
       throw new Error('undone');
     });
     await t.rejects(undone);
-    await sleep(100);
+    // Changes arrive in the order of their commits, so a change of this key would arrive before that of the other one.
+    await client.delete(`/keys/${later.id}`, { cookie: other.cookie });
+    const hasArrived = async () => (await keyLookup.identify(later.key))?.isRevoked === true;
+    await eventually('a later change has arrived', hasArrived);
     t.equal(await isKept(key), true);
     await client.delete(`/keys/${id}`, { cookie: owner.cookie });
   });
@@ -146,16 +155,22 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     watch.held = new Promise((resolve) => {
       release = resolve;
     });
-    const before = watch.lookUps;
+    const before = watch.returned;
+    const lookUps: Promise<unknown>[] = [];
     const underWay = keyLookup.identify(key.key);
-    await eventually('the lookup has started', async () => watch.lookUps > before);
-    // The database has returned the row, but the lookup has not received it yet.
-    await sleep(100);
+    await eventually('the database has returned the key', async () => watch.returned > before);
     await client.delete(`/keys/${key.id}`, { cookie: owner.cookie });
-    await sleep(300);
+    // A revocation drops all keys of the account, so the other key needs a lookup once it has arrived.
+    const isForgotten = async () => {
+      const earlier = watch.lookUps;
+      lookUps.push(keyLookup.identify(kept.key));
+      return watch.lookUps > earlier;
+    };
+    await eventually('the revocation has arrived', isForgotten);
     watch.held = undefined;
     release();
     t.match(await underWay, { isRevoked: false }, 'the lookup started before the revocation');
+    await Promise.all(lookUps);
     t.match(await keyLookup.identify(key.key), { isRevoked: true });
     await client.delete(`/keys/${kept.id}`, { cookie: owner.cookie });
   });

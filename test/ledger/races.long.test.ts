@@ -94,9 +94,11 @@ t.test('the sweep does not miss a charge that is being committed while its lease
   const holder = uuidv7();
   await renewLease(direct, holder, 1);
   const leases = () => rowsOf(db, sql`select process from leases where process = ${holder}`);
+  const expired = () =>
+    rowsOf(db, sql`select from leases where process = ${holder} and expires_at <= ledger_now()`);
   await db.transaction(async (tx) => {
     await admitCharges(within(tx), [row()], rules(holder), false, 1000);
-    await sleep(1500);
+    await until(t, 'the lease expires', 5000, async () => (await expired()).length === 1);
     t.equal(await sweepCharges(database, 100), 0);
     t.equal((await leases()).length, 1, 'the lease is skipped, not deleted');
   });

@@ -6,6 +6,7 @@ import { MAX_REFUSALS, Refusals } from '../../src/request-log/refusals.ts';
 import { WEB_KEY } from '../../src/store/usage-history.ts';
 import { shiftClock } from '../support/clock.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 async function newAccount({ db }: Database): Promise<string> {
   const id = uuidv7();
@@ -64,8 +65,7 @@ for (const kind of databaseKinds) {
       const refusals = newRefusals();
       refusals.start();
       refusals.count({ accountId: account, keyId: null, ...spent });
-      for (let n = 0; n < 1000 && (await rowsFor(database, account)).length === 0; n += 1)
-        await new Promise((resolve) => setTimeout(resolve, 50));
+      await eventually('the count is written', async () => (await rowsFor(database, account)).length > 0);
       t.match(await rowsFor(database, account), [{ count: 1 }]);
       refusals.count({ accountId: account, keyId: null, ...spent });
       await refusals.stop();

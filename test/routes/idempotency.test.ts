@@ -1,5 +1,7 @@
 // Idempotent retries. Contract section 10, reliability tests 39 and 40. Crashes: test/reliability/retries.long.test.ts.
 import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
@@ -141,7 +143,7 @@ for (const kind of databaseKinds) {
       const before = await usedChat();
       const headers = retryKey();
       const first = client.post('/chat', { message: 'Hello' }, { key, headers });
-      await sleep(100);
+      await eventually('the first request is in flight', async () => (await calls()) === 1);
       const mismatch = {
         status: 422,
         body: { error: { code: 'idempotencyMismatch', param: 'idempotency-key' } },
@@ -305,11 +307,14 @@ for (const kind of databaseKinds) {
         const before = await usedChat();
         const headers = retryKey();
         const body = { message: 'Hello', stream: true };
+        const arrived = once(service.app.server, 'request');
         const stream = await openStream(client, '/chat', body, { key, headers });
+        const [request] = (await arrived) as [IncomingMessage];
         const start = await stream.next();
         await stream.next();
+        const disconnected = once(request.socket, 'close');
         stream.leave();
-        await sleep(100);
+        await disconnected;
         t.match(await client.post('/chat', body, { key, headers }), {
           status: 409,
           body: { error: { code: 'idempotencyInProgress' } },

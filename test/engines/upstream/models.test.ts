@@ -12,8 +12,15 @@ t.beforeEach(() => upstream.reset());
 /** A model list with a simulated clock. */
 function listAt(map: ModelMap) {
   const clock = { ms: 0 };
-  const list = createModelList(createTransport({ url: upstream.url }), map, '/models', () => clock.ms);
-  return { clock, list, ids: async () => (await list.models()).map(({ id }) => id) };
+  const transport = createTransport({ url: upstream.url });
+  /** The number of requests for the list that have ended. */
+  const ended = { count: 0 };
+  const json: typeof transport.json = (request) =>
+    transport.json(request).finally(() => {
+      ended.count += 1;
+    });
+  const list = createModelList({ json }, map, '/models', () => clock.ms);
+  return { clock, ended, list, ids: async () => (await list.models()).map(({ id }) => id) };
 }
 const fetches = async () => (await upstream.calls()).models;
 
@@ -152,13 +159,13 @@ t.test('the list is cached for a minute, then served stale while it refreshes', 
 t.test(
   'a stale list is served while the upstream fails, and is fetched again after five seconds',
   async (t) => {
-    const { clock, ids } = listAt({ kind: 'listed' });
+    const { clock, ended, ids } = listAt({ kind: 'listed' });
     await ids();
     await upstream.configure({ fault: 'status' });
     clock.ms = 60_000;
     await ids();
-    await eventually('the list is requested', async () => (await fetches()) === 2);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually('the request for the list fails', async () => ended.count === 2);
+    t.equal(await fetches(), 2);
     clock.ms = 64_999;
     t.same(await ids(), ['test-model', 'test-model-small']);
     t.equal(await fetches(), 2);
