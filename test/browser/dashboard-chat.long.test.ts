@@ -1,5 +1,4 @@
 // The web chat in a real browser, under the dashboard's strict content security policy.
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
@@ -38,7 +37,7 @@ const inFront = `(() => {
   return one === document.body || (there !== null && (one.contains(there) || there.contains(one)));
 })()`;
 
-t.test('the chat', { skip: noDashboard }, async (t) => {
+t.test('the chat streams replies and lists conversations', { skip: noDashboard }, async (t) => {
   const {
     button,
     chats,
@@ -65,7 +64,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await page.locator('textarea:placeholder-shown').waitFor();
   };
 
-  await t.test('an empty chat', async (t) => {
+  await t.test('an empty chat shows the quota and suggestions, and has settings', async (t) => {
     await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
     await text('8 of 8 replies left today').waitFor();
     await button('Explain how HTTP caching works, with an example.').waitFor();
@@ -226,13 +225,13 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     const height = () => page.evaluate<number>('document.documentElement.scrollHeight');
     await button('Scroll to the end').click();
     const before = await height();
-    while ((await height()) < before + 800) await sleep(100);
+    await eventually('the page has grown', async () => (await height()) >= before + 800);
     t.ok((await offset()) < 200, 'the view follows the end');
     await page.mouse.wheel(0, -1500);
     await button('Scroll to the end').waitFor();
-    const { length: chunks } = (await log.textContent()) ?? '';
-    await sleep(1000);
-    t.ok(((await log.textContent()) ?? '').length > chunks, 'the reply has grown');
+    const length = async () => ((await log.textContent()) ?? '').length;
+    const earlier = await length();
+    await eventually('the reply has grown', async () => (await length()) > earlier + 500);
     t.ok((await offset()) > 500, 'the view has stayed');
     // A position that does not depend on the length of the reply: axe reports buttons that the composer partly covers.
     await page.evaluate('scrollTo(0, 0)');
@@ -327,7 +326,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.equal(await list.getByRole('link').count(), 1);
   });
 
-  await t.test('a conversation that does not exist, and an upstream that fails', async (t) => {
+  await t.test('a missing conversation and a failed upstream are explained', async (t) => {
     expectRefusals(1);
     await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
     await page.getByRole('heading', { name: 'Conversation not found' }).waitFor();
@@ -345,7 +344,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  await t.test('when the daily quota is used up', async (t) => {
+  await t.test('a used-up quota disables sending, and the chat says when it resets', async (t) => {
     await page.goto(`${HOME}/chat`);
     await text('left today, across the web and the API').waitFor();
     for (let left = 4; left > 0; left -= 1) {
@@ -386,7 +385,7 @@ t.test('sample messages suit the engine that replies', { skip: noDashboard }, as
   }
 });
 
-t.test('the chat without a connected language model', { skip: noDashboard }, async (t) => {
+t.test('without a language model, the built-in engine replies', { skip: noDashboard }, async (t) => {
   const { button, complaints, look, page, text } = await startDashboard(t, '/chat');
   await text('No language model is connected').waitFor();
   await button('How do I create an API key?').click();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { startReplica } from '../support/dashboard.ts';
 import type { Answer, Client } from '../support/http.ts';
@@ -10,6 +9,8 @@ const CHAT_CEILING = 400;
 const AT_ONCE = 8;
 /** How much an unavailable Redis may add to the p99 latency. */
 const ADDED_MS = 1000;
+/** A process writes this to Redis to learn whether it is available. */
+const PROBE = 'parley:limit:probe';
 
 const skip = !hasRedis() && 'redis-server is not installed (Debian: apt-get install redis-server).';
 
@@ -21,8 +22,11 @@ async function served(clients: Client[], key: string): Promise<number> {
   return answers.filter(({ status }) => status === 200).length;
 }
 
+/** Waits until this many more requests under load have been answered. */
+type Load = (count: number) => Promise<void>;
+
 /** Sends requests continuously while `action` runs. Returns their responses and latencies. */
-async function underLoad(clients: Client[], key: string, action: () => Promise<unknown>) {
+async function underLoad(clients: Client[], key: string, action: (load: Load) => Promise<unknown>) {
   const answers: (Answer & { ms: number })[] = [];
   let isOver = false;
   const sender = async (client: Client, n: number) => {
@@ -35,8 +39,15 @@ async function underLoad(clients: Client[], key: string, action: () => Promise<u
     }
   };
   const senders = Array.from({ length: AT_ONCE }, (_, n) => sender(clients[n % clients.length] as Client, n));
-  await action();
-  isOver = true;
+  const load = async (count: number) => {
+    const before = answers.length;
+    await eventually(`${count} more responses`, async () => answers.length >= before + count);
+  };
+  try {
+    await action(load);
+  } finally {
+    isOver = true;
+  }
   await Promise.all(senders);
   return answers;
 }
@@ -88,10 +99,7 @@ t.test(
     const newKey = async () => (await first.client.createKey(await first.client.signUp())).key;
     await eventually(
       'the windows are shared',
-      async () => {
-        await sleep(200);
-        return (await served(clients, await newKey())) === 6;
-      },
+      async () => (await served(clients, await newKey())) === 6,
       15_000,
     );
   },
@@ -107,25 +115,29 @@ await t.test(
     const clients = [first.client, (await startReplica(t, first)).client];
     const owner = await first.client.signUp();
     const { key } = await first.client.createKey(owner);
-    const phases: Record<string, () => Promise<unknown>> = {
-      healthy: () => sleep(500),
-      flushed: async () => {
+    const isUsed = async () => (await redis.keys()).some((name) => name !== PROBE);
+    const phases: Record<string, (load: Load) => Promise<unknown>> = {
+      healthy: (load) => load(200),
+      flushed: async (load) => {
         for (let n = 0; n < 5; n += 1) {
           await redis.flush();
-          await sleep(100);
+          await load(50);
         }
       },
-      hung: async () => {
+      hung: async (load) => {
         redis.pause();
-        await sleep(2500);
+        await load(200);
         redis.resume();
-        await sleep(200);
+        await redis.flush();
+        await eventually('windows are counted in Redis again', isUsed);
+        await load(50);
       },
-      killed: async () => {
+      killed: async (load) => {
         await redis.kill();
-        await sleep(1000);
+        await load(200);
         await redis.start();
-        await sleep(500);
+        await eventually('windows are counted in Redis again', isUsed);
+        await load(50);
       },
     };
     const all: Answer[] = [];

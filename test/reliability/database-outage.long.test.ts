@@ -151,7 +151,8 @@ t.test(
       until: () => isOver,
     });
     for (const end of ['restart', 'kill'] as const) {
-      await sleep(1000);
+      const served = history.delivered().length;
+      await until(t, 'requests are served', 30_000, async () => history.delivered().length > served + 50);
       const failed = failures().length;
       if (end === 'kill') await server.kill();
       else await server.stop();

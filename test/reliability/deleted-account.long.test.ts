@@ -10,6 +10,7 @@ import { differences } from '../support/ledger-state.ts';
 import { startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 // Streams last five seconds, longer than the deletion and the purge.
 const upstream = await startUpstream({ chunks: 50, chunkIntervalMs: 100 });
@@ -76,7 +77,7 @@ const load = clients.map(async (one) => {
     endings.add((await calls[n % calls.length]?.())?.status ?? 0);
     waits.push(performance.now() - startedAt);
     // A session may send 300 requests a minute to each process.
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await sleep(60);
   }
 });
 
@@ -97,12 +98,14 @@ const writesOn = (one: Client, n: number): Promise<Answer>[] => {
     one.delete(`/conversations/${conversation.conversation_id}`, key),
   ];
 };
+const chats = async () => (await upstream.calls()).chat;
+const earlier = await chats();
 const streams = clients.map((one, n) =>
   one.post('/chat', { message: 'Long', stream: true }, { key: keys[n]?.key ?? '' }),
 );
-await sleep(1000);
+await eventually('the streams have started', async () => (await chats()) === earlier + streams.length);
 const writes = clients.flatMap(writesOn);
-await sleep(20);
+await eventually('the writes are in flight', async () => (await chats()) > earlier + streams.length);
 const deletion = await client.delete('/account', {
   body: { current_password: password },
   cookie: owner.cookie,
@@ -155,10 +158,16 @@ t.test(
       streams.length === 3 && ends.slice(0, 3).every(({ status }) => status === 200),
       'open streams continue',
     );
-    // Refusals are logged to the database once a second.
-    await sleep(2500);
+    // Each process writes its refusals together once a second, so those of the deleted account precede these.
+    const narrow = await client.createKey(bystander, { scopes: ['models'] });
+    for (const one of clients) await one.post('/search', { query: 'key' }, { key: narrow.key });
+    await eventually('every process has written its refusals', async () => {
+      const refusals = sql`select sum(count)::int as count from refusals where key_id = ${narrow.id}::uuid`;
+      return (await rowsOf<{ count: number }>(db, refusals))[0]?.count === clients.length;
+    });
     await purgeDeletedAccounts(db);
     t.same(await rowsOfAccount(accountId), {});
+    // Longer than the pauses between the writes of every background job that belongs to a request.
     await sleep(1500);
     t.same(await rowsOfAccount(accountId), {}, 'no rows are added later');
     await deletedFor(accountId, '11 minutes');

@@ -8,6 +8,7 @@ import { differences, settled } from '../support/ledger-state.ts';
 import { type Replica, startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 /** A lease of 20 s, a sweep every 5 s, and time for a loaded machine. */
 const RESOLVED_WITHIN_MS = 90_000;
@@ -69,11 +70,12 @@ t.test('retries across three replicas', async (t) => {
       const start = await stream.next();
       await stream.next();
       await upstream.configure({ headersDelayMs: 60_000 });
+      const { chat } = await upstream.calls();
       const pending = await request({ message: 'Asked' });
       const unanswered = pending.send(one).catch((error: Error) => error);
       const unansweredStream = await request({ message: 'Asked', stream: true });
       const neverBegun = unansweredStream.send(one).catch((error: Error) => error);
-      await sleep(500);
+      await eventually('both are in flight', async () => (await upstream.calls()).chat === chat + 2);
       await one.kill('SIGKILL');
       t.ok((await unanswered) instanceof Error);
       t.ok((await neverBegun) instanceof Error);

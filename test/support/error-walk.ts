@@ -5,6 +5,7 @@ import type { Answer, Client, RequestOptions } from './http.ts';
 import { meteredRequests } from './metered.ts';
 import type { ServiceProcess } from './process.ts';
 import type { Upstream } from './upstream/client.ts';
+import { eventually } from './upstream/engine.ts';
 
 /** Secrets that the requests contain, and that no log and no error response may contain. */
 export const canaries = {
@@ -172,13 +173,14 @@ export async function walk(
   await Promise.all(flood);
   const leaving = new AbortController();
   await upstream.configure({ firstChunkDelayMs: 1000 });
+  const { chat: before } = await upstream.calls();
   const left = fetch(`${service.origin}/api/v1/chat`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(chat),
     signal: leaving.signal,
   }).catch(() => undefined);
-  await sleep(300);
+  await eventually('the request is in flight', async () => (await upstream.calls()).chat > before);
   leaving.abort();
   await left;
   // 429 tooManyStreams
@@ -201,13 +203,14 @@ export async function exhaust({ walker }: Setting, owner: { cookie: string }, fu
   await Promise.all(searches);
   const narrow = await walker.client.createKey(owner, { name: 'Narrow', scopes: ['models'] });
   await walker.ask('POST', '/chat', { body: { message: prompt }, key: narrow.key });
-  const expiring = { name: 'Soon', scopes: ['chat'], expires_at: new Date(Date.now() + 1500).toISOString() };
+  const expiresAt = Date.now() + 1500;
+  const expiring = { name: 'Soon', scopes: ['chat'], expires_at: new Date(expiresAt).toISOString() };
   const soon = await walker.client.createKey(owner, expiring);
   await walker.ask('DELETE', `/keys/${narrow.id}`, { cookie });
   await walker.ask('POST', '/chat', { body: { message: prompt }, key: narrow.key });
   for (let n = 0; n < 6; n += 1)
     await walker.ask('POST', '/keys', { body: { name: 'More', scopes: ['chat'] }, cookie });
-  await sleep(1600);
+  await sleep(expiresAt - Date.now() + 100);
   await walker.ask('POST', '/chat', { body: { message: prompt }, key: soon.key });
   const minute = Array.from({ length: 330 }, () => walker.ask('GET', '/account', { cookie }));
   await Promise.all(minute);
