@@ -37,7 +37,7 @@ t.test(
       await field.press('Enter');
     };
 
-    await t.test('before the first word, while the reply streams, and after it is stored', async (t) => {
+    await t.test('a new conversation is listed once, before, during, and after its reply', async (t) => {
       await list.getByText('Your conversations will appear here.').waitFor();
       await upstream.configure(slow);
       let send = () => {};
@@ -123,7 +123,7 @@ t.test(
       expectRefusals(0);
     });
 
-    await t.test('a later reply in a stored conversation', async () => {
+    await t.test('the row of a stored conversation says that a reply is in progress', async () => {
       await upstream.configure(slow);
       await ask('And then?');
       await row(/^The second question Replying…$/).waitFor();
@@ -207,7 +207,7 @@ t.test('pinned conversations', { skip: noDashboard }, async (t) => {
   t.same(complaints, [], 'no console errors');
 });
 
-t.test('an account with only API conversations', { skip: noDashboard }, async (t) => {
+t.test('a list with only API conversations shows them on demand', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, look, page } = await startDashboard(t, '/settings');
   const { key } = await client.createKey({ cookie });
   const { body } = await client.post('/chat', { message: 'From a program' }, { key });

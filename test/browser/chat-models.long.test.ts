@@ -67,7 +67,7 @@ t.test('the chat also shows the details of the only model', { skip: noDashboard 
   t.same(complaints, [], 'no console errors');
 });
 
-t.test('a model that reasons before it replies', { skip: noDashboard }, async (t) => {
+t.test('the chat says that a model reasons, and hides the reasoning', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { complaints, look, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });

@@ -56,7 +56,7 @@ t.test('a message stays at the top while its reply grows', { skip: noDashboard }
     await ended();
   };
 
-  await t.test('the first, short exchange', async (t) => {
+  await t.test('the first question moves to the top, and the end of a short reply is in view', async (t) => {
     await ask('One?');
     await log.getByText('You said: One?').waitFor();
     await ended();

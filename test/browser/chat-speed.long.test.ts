@@ -83,7 +83,7 @@ const drawn = (elements: Locator) =>
       all.filter((each) => each.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })).length,
   );
 
-t.test('300 messages, and a reply of 40,000 characters', { skip: noDashboard }, async (t) => {
+t.test('of 300 messages, only those near the screen are laid out', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { accountId, complaints, context, database, page } = await startDashboard(t, '/chat', {

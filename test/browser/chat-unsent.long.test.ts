@@ -31,7 +31,7 @@ async function startChat(t: Parameters<typeof startDashboard>[0]) {
   };
 }
 
-t.test('a stopped message that never reaches the service', { skip: noDashboard }, async (t) => {
+t.test('a stopped message that was never sent can be sent again', { skip: noDashboard }, async (t) => {
   const { ask, button, chats, complaints, expectRefusals, log, page, text, unsent } = await startChat(t);
   await page.route(CHAT, () => {});
   await ask('Hello');
@@ -52,7 +52,7 @@ t.test('a stopped message that never reaches the service', { skip: noDashboard }
   t.same(complaints, []);
 });
 
-t.test('a message that reaches the service after its cancellation', { skip: noDashboard }, async (t) => {
+t.test('a message that arrives after its cancellation is charged', { skip: noDashboard }, async (t) => {
   const { ask, button, chats, complaints, expectRefusals, page, text, unsent } = await startChat(t);
   await upstream.configure({ firstChunkDelayMs: 60_000 });
   const asked = page.waitForResponse(CANCEL);
@@ -71,7 +71,7 @@ t.test('a message that reaches the service after its cancellation', { skip: noDa
   t.same(complaints, []);
 });
 
-t.test('a message and its cancellation that do not reach the service', { skip: noDashboard }, async (t) => {
+t.test('if neither the message nor its stop arrives, a retry works', { skip: noDashboard }, async (t) => {
   const { ask, button, complaints, expectRefusals, log, page, text } = await startChat(t);
   await page.route(CHAT, () => {});
   await page.route(CANCEL, (route) => route.abort());
@@ -103,7 +103,7 @@ t.test('stopping a finished reply offers to show the full reply', { skip: noDash
   t.same(complaints, []);
 });
 
-t.test('a message that is stopped while an earlier reply is running', { skip: noDashboard }, async (t) => {
+t.test('stopping a second message does not cancel the first reply', { skip: noDashboard }, async (t) => {
   const { ask, button, chats, complaints, expectRefusals, log, look, page, unsent } = await startChat(t);
   let cancels = 0;
   await upstream.configure({ ...slow, chunkIntervalMs: 400 });

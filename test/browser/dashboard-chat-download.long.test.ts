@@ -5,7 +5,7 @@ import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
+t.test('a conversation can be downloaded as Markdown or JSON', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, database, dialog, expectRefusals, look, page, setBetween } =
     await startDashboard(t, '/settings');
   const { body } = await client.post('/chat', { message: 'What is a scope?' }, { cookie });
@@ -27,7 +27,7 @@ t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
   await button('Download conversation').click();
   await look(t, 'chat-download');
 
-  await t.test('as Markdown, with speakers and instructions', async (t) => {
+  await t.test('the Markdown file contains the speakers and the instructions', async (t) => {
     const saved = await savedFile(page, () => dialog.getByRole('button', { name: 'Markdown' }).click());
     t.equal(saved.name, 'Scopes-keys-a-café.md');
     t.match(
@@ -38,7 +38,7 @@ t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('as JSON, in the format of the API', async (t) => {
+  await t.test('the JSON file has the format of the API', async (t) => {
     await button('Download conversation').click();
     const saved = await savedFile(page, () => dialog.getByRole('button', { name: 'JSON' }).click());
     t.equal(saved.name, 'Scopes-keys-a-café.json');

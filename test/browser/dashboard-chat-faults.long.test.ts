@@ -31,7 +31,7 @@ function countLoads(page: Page): () => number {
 /** A reply that takes six seconds. */
 const slow = { chunks: 120, chunkSize: 6, chunkIntervalMs: 50 };
 
-t.test('drafts', { skip: noDashboard }, async (t) => {
+t.test('a draft survives other pages and reloads, but not a sign-out', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, context, dialog, look, page } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -117,7 +117,7 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   t.equal(left, 0, 'no console errors');
 });
 
-t.test('a session that ends while a reply streams', { skip: noDashboard }, async (t) => {
+t.test('after a new sign-in, the conversation and the draft are back', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, email, expectRefusals, look, page, password } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
@@ -169,7 +169,7 @@ t.test('a session that ends while a reply streams', { skip: noDashboard }, async
 });
 
 t.test(
-  'a session that ends before the settings of a conversation are saved',
+  'settings that were not saved because the session ended can be saved again',
   { skip: noDashboard },
   async (t) => {
     const {
@@ -227,7 +227,7 @@ t.test(
   },
 );
 
-t.test('a reply that the upstream cuts off', { skip: noDashboard }, async (t) => {
+t.test('a reply that is cut off stays, and a retry is a new request', { skip: noDashboard }, async (t) => {
   const { button, chats, complaints, context, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -253,7 +253,7 @@ t.test('a reply that the upstream cuts off', { skip: noDashboard }, async (t) =>
   t.same(complaints, []);
 });
 
-t.test('a message that the model refuses', { skip: noDashboard }, async (t) => {
+t.test('the reason for a refused message is shown after a reload too', { skip: noDashboard }, async (t) => {
   const { complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
@@ -270,7 +270,7 @@ t.test('a message that the model refuses', { skip: noDashboard }, async (t) => {
   t.same(complaints, []);
 });
 
-t.test('no network', { skip: noDashboard }, async (t) => {
+t.test('a message and a partial reply survive a lost network', { skip: noDashboard }, async (t) => {
   const { button, complaints, chats, context, cutChats, expectRefusals, look, page, text } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
@@ -377,7 +377,7 @@ t.test(
   },
 );
 
-t.test('the rate limit per minute', { skip: noDashboard }, async (t) => {
+t.test('the chat says when the rate limit allows the next message', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, expectRefusals, look, page, text } = await startDashboard(
     t,
     '/chat',
@@ -406,7 +406,7 @@ t.test('the rate limit per minute', { skip: noDashboard }, async (t) => {
   t.same(complaints, [], 'no console errors');
 });
 
-t.test('several models', { skip: noDashboard }, async (t) => {
+t.test('the selected model replies and is remembered', { skip: noDashboard }, async (t) => {
   const { complaints, look, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
   const model = page.getByLabel('Model');

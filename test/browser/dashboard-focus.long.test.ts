@@ -42,7 +42,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
   const heading = (name: string) => page.getByRole('heading', { level: 1, name });
   const status = page.locator('main').getByRole('status');
 
-  await t.test('a raw key that was not copied', async (t) => {
+  await t.test('a raw key that was not copied gets the focus on its button', async (t) => {
     await press('Create key');
     await page.getByLabel('Name').fill('Website');
     await dialog.getByRole('button', { name: 'Create key' }).press('Enter');
@@ -56,7 +56,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
     await isFocused(t, 'Your API', 'the button that opened the dialog is gone');
   });
 
-  await t.test('origins: adding with the button, refusing, removing, and undoing', async (t) => {
+  await t.test('the focus stays in the origins dialog, and returns to its button', async (t) => {
     await press('Edit origins for Website');
     const field = page.getByLabel('Add an origin');
     await field.fill('https://app.example.com');
@@ -113,7 +113,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('changing the plan, and closing the confirmation', async (t) => {
+  await t.test('after a change of plan and its confirmation, the focus is on the heading', async (t) => {
     await page.goto(`${HOME}/plan`);
     await press('Change to Plus');
     await dialog.waitFor();
@@ -124,7 +124,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
     await isFocused(t, 'Plan', 'the confirmation is closed');
   });
 
-  await t.test('usage: refreshing, and switching days', async (t) => {
+  await t.test('the buttons that refresh usage and switch days keep the focus', async (t) => {
     await client.post('/search', { query: 'keys' }, { cookie });
     await page.goto(`${HOME}/usage`);
     await button(/^Details for POST/).waitFor();
@@ -144,7 +144,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
     await text(/, today \(UTC\)/).waitFor();
   });
 
-  await t.test('a section that fails to load', async (t) => {
+  await t.test('a retry keeps the focus until its section has loaded', async (t) => {
     setBetween({ breaks: '/api/v1/sessions' });
     expectRefusals(3);
     await page.goto(`${HOME}/settings`);
@@ -178,7 +178,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('a key that was revoked in another tab', async (t) => {
+  await t.test('if a key was revoked in another tab, the focus moves to the heading', async (t) => {
     const { body } = await client.get('/keys', { cookie });
     const [{ id }] = (body as { data: [{ id: string }] }).data;
     const ids = [id];
@@ -205,7 +205,7 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
     }
   });
 
-  await t.test('signing out, and deleting the account', async (t) => {
+  await t.test('after signing out and after deleting the account, the focus is on the heading', async (t) => {
     await press('Sign out');
     await heading('Sign in').waitFor();
     await isFocused(t, 'Sign in', 'after signing out');

@@ -5,7 +5,7 @@ import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts
 
 t.setTimeout(1_800_000);
 
-t.test('forms', { skip: noDashboard }, async (t) => {
+t.test('forms say how to correct invalid input', { skip: noDashboard }, async (t) => {
   const {
     button,
     client,
@@ -23,7 +23,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
   const alerts = async () => (await page.getByRole('alert').allTextContents()).join('\n');
   const ofSchema = /In the body|must match|must have/;
 
-  await t.test('an email address that the API refuses', async (t) => {
+  await t.test('an email address that the API refuses is marked and explained', async (t) => {
     await button('Change email address').click();
     await dialog.getByLabel('New email address').fill('ada@localhost');
     await dialog.getByLabel('Current password').fill(password);
@@ -126,7 +126,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await speak('en');
   });
 
-  await t.test('a webhook URL that the API refuses, in German', async () => {
+  await t.test('a webhook URL that the API refuses is explained in German', async () => {
     await speak('de');
     await button('Webhook einrichten').click();
     await dialog.getByLabel('Adresse').fill('https://localhost/hook');
@@ -138,7 +138,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await speak('en');
   });
 
-  await t.test('a key without a name, and with a missing or past expiration date', async (t) => {
+  await t.test('a key needs a name, and a date in the future if it expires', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await page.setViewportSize({ width: 1440, height: 620 });
     await button('Create key').first().click();
@@ -168,7 +168,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('origins as users paste them', async (t) => {
+  await t.test('the form suggests the origin of a pasted URL, if there is one', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await button('Create key').first().click();
     await page.getByLabel('Name').fill('Website');
@@ -241,7 +241,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     },
   );
 
-  await t.test('signing in without a password', async (t) => {
+  await t.test('signing in without a password sends nothing', async (t) => {
     await context.clearCookies();
     expectRefusals();
     await page.goto(`${HOME}/your-api`);
@@ -261,7 +261,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Sprache').selectOption('English');
   });
 
-  await t.test('signing up with an invalid address and a short password', async (t) => {
+  await t.test('signing up with an invalid address and a short password sends nothing', async (t) => {
     await page.getByRole('link', { name: 'Create an account' }).click();
     await page.getByRole('heading', { name: 'Create an account' }).waitFor();
     expectRefusals(0);

@@ -21,7 +21,7 @@ const init = `Object.defineProperty(navigator, 'languages', { get: () => ['fr', 
 
 t.setTimeout(1_800_000);
 
-t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
+t.test('the dashboard is in German', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream({ reply: 'Gern. Der erste Schritt ist einfach.' });
   t.teardown(() => upstream.stop());
   const service = await startTestService(t, 'postgres', {
@@ -96,7 +96,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     t.equal(await page.title(), 'Ihre API · Parley');
   });
 
-  await t.test('keys', async () => {
+  await t.test('the page and the dialogs for keys are in German', async () => {
     await see('no-key');
     await button('Schlüssel erstellen').first().click();
     await page.getByLabel('Name').fill('Website');
@@ -121,7 +121,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     }
   });
 
-  await t.test('a chat, and its usage', async () => {
+  await t.test('a chat and its usage are in German', async () => {
     await openPage('Chat');
     await text('Heute noch 5 von 5 Antworten').waitFor();
     await see('chat');
@@ -145,7 +145,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await text(/^Das Kontingent erneuert sich in (\d+ Std\. )?\d+ Min\., um 00:00 Uhr UTC\.$/).waitFor();
   });
 
-  await t.test('plans: plurals, numbers, and prices', async () => {
+  await t.test('plans have German plurals, numbers, and prices', async () => {
     await openPage('Tarif');
     await text('1.000 Antworten pro Tag').waitFor();
     await see('plan');
@@ -160,7 +160,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await text(/^Sie nutzen jetzt den Tarif Plus für .+\s\$ pro Jahr\.$/).waitFor();
   });
 
-  await t.test('settings, with an API error', async () => {
+  await t.test('the settings and an API error are in German', async () => {
     await openPage('Konto');
     await text('Tarif geändert').waitFor();
     await text(/Anmeldung: (gerade eben|vor \d+ Minuten?)/).waitFor();
@@ -181,7 +181,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await close();
   });
 
-  await t.test('operator pages', async () => {
+  await t.test('the operator pages are in German', async () => {
     const { cookie } = await signInOperator(service);
     const [name = '', value = ''] = cookie.split(/=(.*)/);
     await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
@@ -201,7 +201,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await see('operator-log');
   });
 
-  await t.test('a page that does not exist', async () => {
+  await t.test('a page that does not exist is in German', async () => {
     expectRefusals(1);
     await page.goto(`${HOME}/nowhere`);
     await heading('Seite nicht gefunden').waitFor();

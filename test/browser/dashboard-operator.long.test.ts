@@ -9,7 +9,7 @@ import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('operator pages', { skip: noDashboard }, async (t) => {
+t.test('operators see the service and change accounts', { skip: noDashboard }, async (t) => {
   const upstreams = await Promise.all([startUpstream({ fault: 'status', status: 500 }), startUpstream()]);
   t.teardown(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
   const file = several(upstreams);
@@ -75,7 +75,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
-  await t.test('suspending and resuming an account, changing its plan, and revoking a key', async (t) => {
+  await t.test('an operator can suspend an account, change its plan, and revoke its key', async (t) => {
     await button('Suspend account').click();
     await look(t, 'operator-suspend');
     await confirm('Suspend account');
@@ -96,7 +96,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     t.equal((await client.post('/chat', { message: 'Hello' }, { key })).status, 401);
   });
 
-  await t.test('resetting a password, which is shown once', async (t) => {
+  await t.test('a reset password is shown until it is confirmed, and works', async (t) => {
     await button('Reset password').click();
     await dialog.getByRole('button', { name: 'Reset password' }).click();
     await dialog.getByText('Copy the password now').waitFor();
@@ -108,7 +108,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await signInWith(client, address, password);
   });
 
-  await t.test('creating, finding, and deleting an account', async (t) => {
+  await t.test('an operator can create, find, and delete an account', async (t) => {
     await link('Accounts').click();
     await link(address).waitFor();
     await button('Create account').click();

@@ -6,7 +6,7 @@ import { eventually } from '../support/upstream/engine.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('usage and plan', { skip: noDashboard }, async (t) => {
+t.test('the usage page shows requests, and the plan page changes plans', { skip: noDashboard }, async (t) => {
   const {
     button,
     client,
@@ -22,13 +22,13 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     text,
   } = await startDashboard(t, '/usage', { BILLING: 'open' });
 
-  await t.test('usage: no requests yet', async (t) => {
+  await t.test('the usage page says that there are no requests yet', async (t) => {
     await text('No usage in the last 30 days').waitFor();
     await text('No requests yet').waitFor();
     await look(t, 'usage-empty');
   });
 
-  await t.test('usage: today, 30 days, and every request', async (t) => {
+  await t.test('the usage page shows today, 30 days, and every request', async (t) => {
     for (let chat = 1; chat <= 8; chat += 1)
       await client.post('/chat', { message: `Question ${chat}` }, { cookie });
     const key = await client.createKey({ cookie }, { name: 'Website' });
@@ -89,7 +89,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await look(t, 'usage-log-none', log);
   });
 
-  await t.test('usage: loading, failing to load, and being offline', async (t) => {
+  await t.test('the usage page says that it is loading, failed to load, or is offline', async (t) => {
     setBetween({ holds: '/api/v1/usage' });
     await page.goto(`${HOME}/usage`);
     await text('Loading…').first().waitFor({ state: 'attached' });
@@ -110,7 +110,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await context.setOffline(false);
   });
 
-  await t.test('plan: the comparison, and a change that states its price', async (t) => {
+  await t.test('the plan page compares plans, and a change states its price', async (t) => {
     await page.goto(`${HOME}/plan`);
     await text('$10.00 a month').first().waitFor();
     await text('Free').nth(1).waitFor();
@@ -136,7 +136,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
   t.same(complaints, [], 'no console errors');
 });
 
-t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
+t.test('a plan that the operator manages cannot be changed', { skip: noDashboard }, async (t) => {
   const { button, complaints, look, text } = await startDashboard(t, '/plan');
   await text('To change yours, contact').waitFor();
   t.equal(await button(/^Change to/).count(), 0);

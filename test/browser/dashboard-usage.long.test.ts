@@ -110,7 +110,7 @@ const isInView = `(() => {
   return top >= 0 && bottom <= innerHeight / (isAtEnd ? 1 : 2) && document.activeElement === heading;
 })()`;
 
-t.test('usage', { skip: noDashboard }, async (t) => {
+t.test('the usage page filters, charts, and exports requests', { skip: noDashboard }, async (t) => {
   const dashboard = await startDashboard(t, '/plan');
   const { accountId, button, complaints, cookie, client, database, dialog, look, page, text } = dashboard;
   const created = await client.post('/keys', { name: 'Website', scopes: ['chat'] }, { cookie });
@@ -202,7 +202,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     t.notMatch(exported, 'test-model');
   });
 
-  await t.test('the last 7, 30, and 90 days, with all keys that were used in them', async (t) => {
+  await t.test('charts cover the last 7, 30, or 90 days, and every key that was used in them', async (t) => {
     oldId = (await client.createKey({ cookie }, { name: 'Old script' })).id;
     await database.db.execute(sql`
       update api_keys set created_at = now() - interval '85 days', revoked_at = now() - interval '79 days'
@@ -345,7 +345,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   t.same(complaints, []);
 });
 
-t.test('usage with the default plans', { skip: noDashboard }, async (t) => {
+t.test('usage with the default plans causes no layout shifts', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, page, text } = await startDashboard(t, '/plan', {
     PLANS_FILE: '',
   });

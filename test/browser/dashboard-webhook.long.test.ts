@@ -6,7 +6,7 @@ import { anyTarget, arrives, startReceiver, verify } from '../support/webhook-re
 
 t.setTimeout(1_800_000);
 
-t.test('the webhook', { skip: noDashboard }, async (t) => {
+t.test('a webhook can be set up, tested, disabled, and deleted', { skip: noDashboard }, async (t) => {
   const receiver = await startReceiver(t);
   const { button, client, complaints, context, cookie, dialog, expectRefusals, hosts, look, page, text } =
     await startDashboard(t, '/settings', anyTarget);

@@ -19,7 +19,7 @@ const notBuilt =
 
 t.setTimeout(1_800_000);
 
-t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
+t.test('the dashboard works, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
   const { client, database, port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
@@ -152,7 +152,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal((await chat(first)).status, 200);
   });
 
-  await t.test('the list of keys, and the origins of a key', async (t) => {
+  await t.test('the list shows the key, and a dialog edits its origins', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await page.getByText('1 of 5 keys').waitFor();
     await look(t, 'your-api-one');
@@ -258,7 +258,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.pass('the focus is on the heading, because the row is gone');
   });
 
-  await t.test('settings: devices, events, email address, password', async (t) => {
+  await t.test('the settings end sessions, list events, and change credentials', async (t) => {
     const elsewhere = await client.post('/auth/login', { email: EMAIL, password: PASSWORD });
     t.equal(elsewhere.status, 200);
     await page.getByRole('link', { name: 'Settings' }).click();
@@ -357,7 +357,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await heading('Settings').waitFor();
   });
 
-  await t.test('signing out, and deleting the account', async (t) => {
+  await t.test('signing out leads to sign-in, and deletion requires the password', async (t) => {
     await page.locator('a[href="/docs/guides"]', { hasText: /^Docs$/ }).waitFor();
     await button('Sign out').first().click();
     await heading('Sign in').waitFor();

@@ -13,7 +13,7 @@ const AIM_MS = 1500;
 
 t.setTimeout(1_800_000);
 
-t.test('the first load', { skip: noDashboard }, async (t) => {
+t.test('script and style of the first load stay below their limit', { skip: noDashboard }, async (t) => {
   const { port } = await startTestService(t, 'postgres', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });
   const { context } = await startBrowser(t, { [HOST]: proxyTo(port) });
   const times: number[] = [];

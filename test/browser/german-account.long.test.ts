@@ -9,7 +9,7 @@ import { anyTarget, startReceiver } from '../support/webhook-receiver.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('the account', { skip: noDashboard }, async (t) => {
+t.test('the account and its webhook are in German', { skip: noDashboard }, async (t) => {
   const receiver = await startReceiver(t);
   const dashboard = await startGermanDashboard(t, '/settings', anyTarget);
   const { button, client, context, dialog, email, expectRefusals, page, password, see, text } = dashboard;
@@ -20,7 +20,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await closed();
   };
 
-  await t.test('changing the email address and the password', async (t) => {
+  await t.test('changes of the email address and the password are in German', async (t) => {
     await client.signUp('vergeben@example.com');
     await button('E-Mail-Adresse ändern').click();
     await dialog.getByLabel('Neue E-Mail-Adresse').fill('ada');
@@ -42,7 +42,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await see(t, 'password-changed');
   });
 
-  await t.test('signing out another device', async (t) => {
+  await t.test('the confirmation that signs out another device is in German', async (t) => {
     await client.post('/auth/login', { email, password: 'another horse battery' });
     await page.reload();
     await button(/, abmelden$/).click();
@@ -53,7 +53,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
 
   const panel = page.getByRole('region', { name: 'Webhook' });
 
-  await t.test('a webhook: set up, delivered, failing, and disabled', async (t) => {
+  await t.test('a webhook that is new, failing, or disabled is in German', async (t) => {
     await button('Webhook einrichten').click();
     await dialog.getByLabel('Adresse').fill(receiver.url);
     await inDialog('Webhook einrichten').click();
@@ -93,7 +93,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await close();
   });
 
-  await t.test('an ended session, and a deleted account', async (t) => {
+  await t.test('an ended session and a deleted account are explained in German', async (t) => {
     await button('Konto löschen').click();
     await dialog.getByLabel('Geben Sie zur Bestätigung').fill(email);
     await dialog.getByLabel('Aktuelles Passwort').fill('not this one');
@@ -119,7 +119,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
     await see(t, 'sign-in-deleted');
   });
 
-  await t.test('a taken email address, and a refused password', async (t) => {
+  await t.test('a taken email address and a common password are explained in German', async (t) => {
     await page.getByRole('link', { name: 'Konto erstellen' }).click();
     await page.getByLabel('E-Mail-Adresse').fill('vergeben@example.com');
     for (const [secret, refusal, state] of [
@@ -137,7 +137,7 @@ t.test('the account', { skip: noDashboard }, async (t) => {
   t.same(dashboard.complaints, []);
 });
 
-t.test('closed sign-ups', { skip: noDashboard }, async (t) => {
+t.test('a service with closed sign-ups says so in German', { skip: noDashboard }, async (t) => {
   const { port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',

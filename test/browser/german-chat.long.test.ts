@@ -52,11 +52,11 @@ async function startChat(t: Parameters<typeof startGermanDashboard>[0], quota: n
   };
 }
 
-t.test('replies in German', { skip: noDashboard }, async (t) => {
+t.test('the chat is in German while replies stream, stop, and fail', { skip: noDashboard }, async (t) => {
   const chat = await startChat(t, 50);
   const { ask, begin, button, cutChats, dialog, expectRefusals, field, log, page, see, stop, text } = chat;
 
-  await t.test('a new chat and its settings', async (t) => {
+  await t.test('a new chat and its settings are in German', async (t) => {
     await text('Heute noch 50 von 50 Antworten').waitFor();
     await see(t, 'chat-empty');
     await button('Einstellungen der Unterhaltung').click();
@@ -81,7 +81,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-too-long', button(/^Nenne mir/));
   });
 
-  await t.test('a reply before its first word, while it streams, and after it is stopped', async (t) => {
+  await t.test('a reply is in German before it begins, streaming, and stopped', async (t) => {
     await ask('Was tun wir heute?', { firstChunkDelayMs: 60_000 });
     await log.getByText('Warten auf die Antwort …').waitFor();
     await see(t, 'chat-waiting');
@@ -104,7 +104,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     await stop();
   });
 
-  await t.test('a reply that is cut off, and editing its message', async (t) => {
+  await t.test('a cut-off reply and the form to edit a message are in German', async (t) => {
     await begin();
     await ask('Was steht auf der Liste?', { events: cutOff });
     await text('Die Antwort hat die maximale Länge erreicht').waitFor();
@@ -126,7 +126,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-stopped-kept');
   });
 
-  await t.test('settings that are not saved', async (t) => {
+  await t.test('settings that were not saved are explained in German', async (t) => {
     await begin();
     await button('Einstellungen der Unterhaltung').click();
     await dialog.getByLabel('Anweisungen').fill('Kurz.');
@@ -144,7 +144,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     await button('Einstellungen speichern').waitFor({ state: 'detached' });
   });
 
-  await t.test('replies that fail', async (t) => {
+  await t.test('failed replies are explained in German', async (t) => {
     // The reply continues after the connection is lost.
     await ask('Hören Sie mich?', { ...slow, chunks: 100 });
     await log.getByText('0xxx').waitFor();
@@ -172,7 +172,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-not-found');
   });
 
-  await t.test('a reload during a reply', async (t) => {
+  await t.test('after a reload, a reply in progress is labeled in German', async (t) => {
     await begin();
     await ask('Wie lange dauert es?', slow);
     await log.getByText('0xxx').waitFor();
@@ -183,7 +183,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  await t.test('a message that never reaches the service', async (t) => {
+  await t.test('the chat says in German that a message was not sent', async (t) => {
     await begin();
     await page.route('**/api/v1/chat', () => {});
     await ask('Kommt das an?', {});
@@ -195,7 +195,7 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
     await page.unroute('**/api/v1/chat');
   });
 
-  await t.test('stopping a finished reply on a hung connection', async (t) => {
+  await t.test('a reply that finished before it was stopped is offered in German', async (t) => {
     await begin();
     await page.route('**/api/v1/chat/cancel', (route) =>
       route.fulfill({
@@ -215,14 +215,14 @@ t.test('replies in German', { skip: noDashboard }, async (t) => {
   t.same(chat.complaints, []);
 });
 
-t.test('conversations in German', { skip: noDashboard }, async (t) => {
+t.test('the list of conversations is in German', { skip: noDashboard }, async (t) => {
   const chat = await startChat(t, 5);
   const { answered, ask, begin, button, client, cookie, dialog, expectRefusals, field, page, see, text } =
     chat;
   const list = page.getByRole('complementary', { name: 'Unterhaltungen' });
   const search = list.getByLabel('Unterhaltungen durchsuchen');
 
-  await t.test('only API conversations', async (t) => {
+  await t.test('a list with only API conversations says so in German', async (t) => {
     await upstream.configure({ reply: ANSWER });
     const { key } = await client.createKey({ cookie }, { name: 'Skript' });
     await client.post('/chat', { message: 'Von einem Programm' }, { key });
@@ -234,7 +234,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-api');
   });
 
-  await t.test('pinned conversations, and searches with and without results', async (t) => {
+  await t.test('pinned conversations and search results are in German', async (t) => {
     await ask('Wie viele Tage hat der Februar?', { reply: ANSWER });
     await answered();
     await list.getByRole('button', { name: '„Wie viele Tage hat der Februar?“ anheften' }).press('Enter');
@@ -255,7 +255,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('editing and deleting a conversation', async (t) => {
+  await t.test('the dialogs that edit and delete a conversation are in German', async (t) => {
     await list.getByRole('button', { name: /^„Wie viele Tage.* bearbeiten$/ }).click();
     await dialog.getByLabel('Titel').fill('');
     await dialog.getByRole('button', { name: 'Speichern' }).click();
@@ -270,7 +270,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('signing out with a draft', async (t) => {
+  await t.test('signing out with a draft asks for confirmation in German', async (t) => {
     await field.fill('Noch nicht gesendet');
     await button('Abmelden').click();
     await dialog.getByText('Sie haben eine nicht gesendete Nachricht. Trotzdem abmelden?').waitFor();
@@ -280,7 +280,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await field.fill('');
   });
 
-  await t.test('when the daily quota is used up', async (t) => {
+  await t.test('a spent daily quota is explained in German', async (t) => {
     await begin();
     await text('Heute noch 3 von 5 Antworten').waitFor();
     const messages = [{ role: 'user', content: 'Hallo' }];

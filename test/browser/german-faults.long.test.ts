@@ -17,7 +17,7 @@ t.afterEach(() => upstream.reset());
 /** A reply that streams until it is cut off. */
 const slow = { chunks: 300, chunkSize: 6, chunkIntervalMs: 200 };
 
-t.test('no network, and no session', { skip: noDashboard }, async (t) => {
+t.test('a missing network, page, or session is explained in German', { skip: noDashboard }, async (t) => {
   const { client, complaints, context, cookie, cutChats, expectRefusals, page, see, setBetween, text } =
     await startGermanDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Ihre Nachricht');
@@ -26,7 +26,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     page.getByRole('navigation', { name: 'Seiten' }).getByRole('link', { name }).click();
   const again = page.getByRole('button', { name: 'Erneut versuchen' });
 
-  await t.test('offline before a reply, and while it streams', async (t) => {
+  await t.test('being offline before or during a reply is explained in German', async (t) => {
     await text(/^Heute noch/).waitFor();
     await context.setOffline(true);
     await text('Sie sind offline').first().waitFor();
@@ -48,7 +48,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     await page.getByText('Sie sind offline', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  await t.test('a page that cannot be loaded, and an outdated tab', async (t) => {
+  await t.test('a page that cannot be loaded and an outdated tab are in German', async (t) => {
     setBetween({ breaks: '/assets/' });
     await open('Tarif');
     await text('Diese Seite konnte nicht geladen werden.').waitFor();
@@ -65,7 +65,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
     await page.getByRole('heading', { level: 1, name: 'Nutzung' }).waitFor();
   });
 
-  await t.test('an ended session', async (t) => {
+  await t.test('an ended session is explained in German', async (t) => {
     await page.goto(`${HOME}/chat`);
     await text(/^Heute noch/).waitFor();
     await client.post('/auth/logout', undefined, { cookie });
@@ -79,7 +79,7 @@ t.test('no network, and no session', { skip: noDashboard }, async (t) => {
   t.same(others, []);
 });
 
-t.test('the rate limit per minute', { skip: noDashboard }, async (t) => {
+t.test('the rate limit per minute is explained in German', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, expectRefusals, page, see, text } = await startGermanDashboard(
     t,
     '/chat',
@@ -106,7 +106,7 @@ const paste = `(() => {
     .dispatchEvent(new ClipboardEvent('paste', { bubbles: true, cancelable: true, clipboardData: data }));
 })()`;
 
-t.test('models and images', { skip: noDashboard }, async (t) => {
+t.test('models and images are in German', { skip: noDashboard }, async (t) => {
   const targets = [{ upstream: 'a', model: 'test-model' }];
   const { env } = upstreamsFile({
     upstreams: [{ name: 'a', kind: 'openai', url: upstream.url }],
@@ -122,7 +122,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
   const model = page.getByLabel('Modell');
   const input = page.locator('input[type=file]');
 
-  await t.test('the capabilities of a model, and images that it does not accept', async (t) => {
+  await t.test('the capabilities of a model are in German', async (t) => {
     await text(
       /^Tools, strukturierte Ausgabe, Reasoning · je 5 Antworten · Für lange Dokumente\. Kontext/,
     ).waitFor();
@@ -132,7 +132,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-pictures-refused');
   });
 
-  await t.test('images: attached, of a wrong type, too many, and for a text-only model', async (t) => {
+  await t.test('attached images and every reason to refuse some are in German', async (t) => {
     await model.selectOption('sees');
     await input.setInputFiles([pixel, pixel]);
     await page.locator('form li img').nth(1).waitFor();
@@ -148,7 +148,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-pictures-blind');
   });
 
-  await t.test('a message with images after a reload', async (t) => {
+  await t.test('after a reload, a message with images is in German', async (t) => {
     await model.selectOption('sees');
     await upstream.configure({ reply: 'Acht Punkte.' });
     await page.getByLabel('Ihre Nachricht').fill('Was ist das?');
@@ -159,7 +159,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-pictures-stored');
   });
 
-  await t.test('many conversations, and many messages', async (t) => {
+  await t.test('long lists of conversations and messages are in German', async (t) => {
     await fillConversations(database.db, accountId, 101, 'Unterhaltung');
     const id = await fillConversation(database.db, accountId, 'Eine lange Unterhaltung', 102);
     await database.db.update(messages).set({ content: 'Hallo' }).where(eq(messages.conversationId, id));

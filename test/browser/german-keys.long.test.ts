@@ -9,7 +9,7 @@ t.setTimeout(1_800_000);
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
 
-t.test('keys', { skip: noDashboard }, async (t) => {
+t.test('the keys page is in German', { skip: noDashboard }, async (t) => {
   const dashboard = await startGermanDashboard(t, '/your-api');
   const { button, client, context, cookie, database, dialog, expectRefusals, page, see, setBetween, text } =
     dashboard;
@@ -20,7 +20,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await closed();
   };
 
-  await t.test('loading, and failing to load', async (t) => {
+  await t.test('keys that are loading or failed to load are in German', async (t) => {
     setBetween({ holds: '/api/v1/keys' });
     await page.reload();
     await text('Wird geladen …').first().waitFor();
@@ -36,7 +36,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
   });
 
-  await t.test('invalid input for a new key', async (t) => {
+  await t.test('invalid input for a new key is explained in German', async (t) => {
     await button('Schlüssel erstellen').first().click();
     await text('Ablauf und erlaubte Origins').click();
     await dialog.getByLabel('Läuft ab').selectOption('An einem bestimmten Tag');
@@ -57,7 +57,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await button('https://app.example.com verwenden').click();
   });
 
-  await t.test('a raw key that is not copied', async (t) => {
+  await t.test('closing a raw key without copying it is confirmed in German', async (t) => {
     await inDialog('Schlüssel erstellen').click();
     await dialog.getByText('Kopieren Sie den Schlüssel jetzt').waitFor();
     await button('Fertig').click();
@@ -67,7 +67,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await closed();
   });
 
-  await t.test('origins: refused, at the limit, and removed', async (t) => {
+  await t.test('refused, removed, and too many origins are in German', async (t) => {
     await button('Origins von Webseite bearbeiten').click();
     const origin = dialog.getByLabel('Origin hinzufügen');
     await origin.fill('https://*.example.com');
@@ -88,7 +88,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await closed();
   });
 
-  await t.test('an old secret', async (t) => {
+  await t.test('a rotated key and its old secret are in German', async (t) => {
     await button('Webseite rotieren').click();
     await inDialog('Schlüssel rotieren').click();
     await text('Neues Secret für „Webseite“').waitFor();
@@ -104,7 +104,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await close();
   });
 
-  await t.test('five keys, unused, expiring, and with long names', async (t) => {
+  await t.test('five keys, unused, expiring, and with long names, are in German', async (t) => {
     await database.db.execute(
       sql`update api_keys set created_at = now() - interval '40 days', last_used_at = now() - interval '35 days'`,
     );
@@ -121,7 +121,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
     await see(t, 'keys-full');
   });
 
-  await t.test('revoked keys', async (t) => {
+  await t.test('revoked keys, and a revocation without a network, are in German', async (t) => {
     await button('Webseite widerrufen').click();
     await inDialog('Schlüssel widerrufen').click();
     await text('Der Schlüssel „Webseite“ wurde widerrufen.').waitFor();
@@ -142,7 +142,7 @@ t.test('keys', { skip: noDashboard }, async (t) => {
   t.same(dashboard.complaints, []);
 });
 
-t.test('plans', { skip: noDashboard }, async (t) => {
+t.test('the plan page is in German', { skip: noDashboard }, async (t) => {
   const dashboard = await startGermanDashboard(t, '/settings', { BILLING: 'open' });
   const { button, client, cookie, dialog, page, see, text } = dashboard;
   for (let chat = 0; chat < 8; chat += 1) await client.post('/chat', { message: 'Hallo' }, { cookie });
@@ -153,7 +153,7 @@ t.test('plans', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
-  await t.test('a lower plan, and another billing period', async (t) => {
+  await t.test('a lower plan and another billing period are in German', async (t) => {
     await page.goto(`${HOME}/plan`);
     await text(/bei jährlicher Abrechnung \(Sie sparen/)
       .first()
@@ -175,7 +175,7 @@ t.test('plans', { skip: noDashboard }, async (t) => {
   t.same(dashboard.complaints, []);
 });
 
-t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
+t.test('a plan that the operator manages is in German', { skip: noDashboard }, async (t) => {
   const { complaints, page, see, text } = await startGermanDashboard(t, '/plan');
   await text('Um Ihren Tarif zu ändern, wenden Sie sich an').waitFor();
   await see(t, 'plan-managed');

@@ -9,7 +9,7 @@ import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('operator pages', { skip: noDashboard }, async (t) => {
+t.test('the operator pages are in German', { skip: noDashboard }, async (t) => {
   const upstreams = await Promise.all([startUpstream({ fault: 'status', status: 500 }), startUpstream()]);
   t.teardown(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
   const file = several(upstreams);
@@ -40,7 +40,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
   for (let n = 0; n < 8; n += 1) await client.post('/chat', { message: 'Hallo' }, { key });
   await database.db.execute(`update requests set latency_ms = 12345 where status = 200`);
 
-  await t.test('refused and slow requests, upstreams, and jobs', async (t) => {
+  await t.test('refused and slow requests, upstreams, and jobs are in German', async (t) => {
     await page.goto(`${HOME}/operator`);
     // Refusals are stored with a short delay.
     await link('429 quotaExceeded').waitFor();
@@ -62,7 +62,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await closed();
   });
 
-  await t.test('each change requires confirmation', async (t) => {
+  await t.test('each change requires confirmation in German', async (t) => {
     for (const [action, state] of [
       ['Tarif ändern', 'plan'],
       ['Passwort zurücksetzen', 'reset'],
@@ -95,7 +95,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await confirm('Fertig');
   });
 
-  await t.test('accounts: created, taken, and not found', async (t) => {
+  await t.test('a created, taken, or missing account is in German', async (t) => {
     await link('Konten').click();
     await button('Konto erstellen').click();
     await dialog.getByLabel('E-Mail-Adresse').fill(address);

@@ -9,7 +9,7 @@ import { eventually } from '../support/upstream/engine.ts';
 
 t.setTimeout(1_800_000);
 
-t.test('usage', { skip: noDashboard }, async (t) => {
+t.test('the usage page is in German', { skip: noDashboard }, async (t) => {
   const dashboard = await startGermanDashboard(t, '/usage');
   const { accountId, button, client, complaints, context, cookie, database, dialog } = dashboard;
   const { expectRefusals, page, see, setBetween, text } = dashboard;
@@ -20,7 +20,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
-  await t.test('no usage yet, loading, failing to load, and offline', async (t) => {
+  await t.test('usage that is empty, loading, failed, or offline is in German', async (t) => {
     await text('Keine Nutzung in den letzten 30 Tagen').waitFor();
     await text('Noch keine Anfragen').waitFor();
     await see(t, 'usage-empty');
@@ -47,7 +47,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
 
   const key = await client.createKey({ cookie }, { name: 'Webseite' });
 
-  await t.test('a used-up quota, and refused requests', async (t) => {
+  await t.test('a spent quota and refused requests are in German', async (t) => {
     for (let chat = 0; chat < 8; chat += 1) await client.post('/chat', { message: 'Hallo' }, { cookie });
     await client.post('/search', { query: 'keys' }, { key: key.key });
     for (let time = 0; time < 3; time += 1) await client.post('/chat', { message: 'Nein' }, { key: key.key });
@@ -70,7 +70,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await see(t, 'usage-table');
   });
 
-  await t.test('filters, and filters without results', async (t) => {
+  await t.test('filters, with and without results, are in German', async (t) => {
     await button('Mehr Filter').click();
     await filter('Anfrage-ID').fill('01932f5e');
     await text('Eine Anfrage-ID hat 36 Zeichen').waitFor();
@@ -93,7 +93,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await see(t, 'usage-turned-around', log);
   });
 
-  await t.test('5,000 requests and ten million tokens', async (t) => {
+  await t.test('5,000 requests and more than ten million tokens are in German', async (t) => {
     await fillRequests(database.db, accountId, key.id, 2500);
     await fillRequests(database.db, accountId, null, 2500);
     await database.db

@@ -46,7 +46,7 @@ const json = (body: object, key?: string): RequestInit => ({
 const upstream = await startUpstream({ chunks: 10 });
 t.teardown(() => upstream.stop());
 
-t.test('22, in a browser', { skip: noBrowser }, async (t) => {
+t.test('22: in a browser, a key works only for its allowed origins', { skip: noBrowser }, async (t) => {
   const { client, port } = await startTestService(t, 'postgres', {
     ...plansFile(t, { chat: 100 }),
     PUBLIC_URL: SERVICE,

@@ -16,7 +16,7 @@ const cut = `[...document.querySelectorAll('[class*=_logFilters_] :is(label, but
   })
   .filter(({ room, width }) => width > room + 1)`;
 
-t.test('the filters of the request log from 1,024 px', { skip: noDashboard }, async (t) => {
+t.test('the filters of requests fit in two rows from 1,024 px', { skip: noDashboard }, async (t) => {
   const { complaints, look, page } = await startDashboard(t, '/usage');
   await page.setViewportSize({ width: 1024, height: 800 });
   for (const [language, labels, opener] of [

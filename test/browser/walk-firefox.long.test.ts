@@ -9,10 +9,10 @@ t.setTimeout(1_800_000);
 
 const skip = noDashboard || noFirefox;
 
-t.test('the main walk, wide, light', { skip }, (t) =>
+t.test('every step of the main walk works, wide, light', { skip }, (t) =>
   walkThrough(t, { size: 'wide', scheme: 'light' }, 'firefox'),
 );
 
-t.test('the documentation, narrow, dark', { skip }, (t) =>
+t.test('every step through the documentation works, narrow, dark', { skip }, (t) =>
   walkThroughDocs(t, { size: 'narrow', scheme: 'dark' }, 'firefox'),
 );

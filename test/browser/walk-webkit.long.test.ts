@@ -9,10 +9,10 @@ t.setTimeout(1_800_000);
 
 const skip = noDashboard || noWebKit;
 
-t.test('the main walk, narrow, dark', { skip }, (t) =>
+t.test('every step of the main walk works, narrow, dark', { skip }, (t) =>
   walkThrough(t, { size: 'narrow', scheme: 'dark' }, 'webkit'),
 );
 
-t.test('the documentation, wide, light', { skip }, (t) =>
+t.test('every step through the documentation works, wide, light', { skip }, (t) =>
   walkThroughDocs(t, { size: 'wide', scheme: 'light' }, 'webkit'),
 );

@@ -8,11 +8,15 @@ import { walkThroughDocs } from '../support/docs-journey.ts';
 t.setTimeout(1_800_000);
 
 for (const variant of variants.slice(1))
-  t.test(`the main walk, ${variant.size}, ${variant.scheme}`, { skip: noDashboard }, (t) =>
-    walkThrough(t, variant),
+  t.test(
+    `every step of the main walk works, ${variant.size}, ${variant.scheme}`,
+    { skip: noDashboard },
+    (t) => walkThrough(t, variant),
   );
 
 for (const variant of variants)
-  t.test(`the documentation, ${variant.size}, ${variant.scheme}`, { skip: noDashboard }, (t) =>
-    walkThroughDocs(t, variant),
+  t.test(
+    `every step through the documentation works, ${variant.size}, ${variant.scheme}`,
+    { skip: noDashboard },
+    (t) => walkThroughDocs(t, variant),
   );

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The folder with OpenAI's library. */
 const clients = join(root, 'test/clients');
 
-t.test('Your API', { skip: noDashboard }, async (t) => {
+t.test('the page Your API shows base URLs, keys, and their use', { skip: noDashboard }, async (t) => {
   const {
     accountId,
     button,
@@ -91,7 +91,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     t.match(await run(process.execPath, ['--input-type=module', '-e', sdk], project), /conversation_id/);
   });
 
-  await t.test('requests with a key today, their units, and a link to them', async (t) => {
+  await t.test("a key's row shows today's requests and units, and links to the requests", async (t) => {
     await client.post('/search', { query: 'keys' }, { key: key.key });
     await page.reload();
     const row = page.getByRole('row', { name: /Website/ });
@@ -103,7 +103,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     );
   });
 
-  await t.test('requests with a key on another day, by pointer and by keyboard', async (t) => {
+  await t.test("pointer and keyboard select another day in a key's row", async (t) => {
     const at = new Date(Date.now() - 2 * 86_400_000);
     const day = at.toISOString().slice(0, 10);
     const uncounted = new Date(at.getTime() - 86_400_000).toISOString().slice(0, 10);

@@ -14,14 +14,14 @@ const prompt = 'How do I create a key?';
 function commonTests(t: Test, parley: Parley) {
   const model = provider(parley)(parley.model);
 
-  t.test('generateText: the reply with its usage', async (t) => {
+  t.test('generateText returns the reply with its usage', async (t) => {
     const { finishReason, text, usage } = await generateText({ model, prompt });
     t.match(text, /key/);
     t.equal(finishReason, 'stop');
     t.ok((usage.inputTokens ?? 0) > 0 && (usage.outputTokens ?? 0) > 0);
   });
 
-  t.test('streamText: the same text in pieces, with usage if requested', async (t) => {
+  t.test('streamText returns the same text in pieces, with usage if requested', async (t) => {
     const whole = await generateText({ model, prompt });
     const stream = streamText({ model: provider(parley, true)(parley.model), prompt });
     const pieces: string[] = [];
@@ -32,7 +32,7 @@ function commonTests(t: Test, parley: Parley) {
     t.equal((await stream.usage).totalTokens, whole.usage.totalTokens);
   });
 
-  t.test('generateImage: PNG images', async (t) => {
+  t.test('generateImage returns PNG images', async (t) => {
     const { images } = await generateImage({
       model: provider(parley).imageModel('parley-builtin'),
       prompt: 'A quiet sea',
@@ -57,17 +57,17 @@ function errorTests(t: Test, parley: Parley) {
     return refused.error;
   };
 
-  t.test('429: a spent quota, with Retry-After', async (t) => {
+  t.test('429: the quota is spent, and Retry-After is set', async (t) => {
     const error = await refusal(t, spentKey, 429, { code: 'quotaExceeded' });
     t.match(error.responseHeaders, { 'retry-after': /^[1-9]\d*$/ });
   });
-  t.test('401: no such key', async (t) => {
+  t.test('401: the key does not exist', async (t) => {
     await refusal(t, strangeKey, 401, { code: 'invalidApiKey' });
   });
   t.test('403: the key lacks the scope', async (t) => {
     await refusal(t, narrowKey, 403, { code: 'insufficientScope' });
   });
-  t.test('404: no such model', async (t) => {
+  t.test('404: the model does not exist', async (t) => {
     await refusal(t, parley.apiKey, 404, { code: 'notFound', param: 'model' }, 'gpt-nope');
   });
 

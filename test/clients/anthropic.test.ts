@@ -22,7 +22,7 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
   const { apiKey, model } = parley;
   const anthropic = new Anthropic({ baseURL: baseOf(parley), apiKey });
 
-  t.test('create: a message with its usage and its request ID', async (t) => {
+  t.test('create returns a message with its usage and its request ID', async (t) => {
     const message = await anthropic.messages.create({ model, ...question });
     t.match(message, {
       type: 'message',
@@ -40,7 +40,7 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
     t.equal((await bearer.messages.create({ model, ...question })).stop_reason, 'end_turn');
   });
 
-  t.test('stream helper: the same message in pieces', async (t) => {
+  t.test('the stream helper returns the same message in pieces', async (t) => {
     const whole = await anthropic.messages.create({ model, ...question });
     const stream = anthropic.messages.stream({ model, ...question });
     const pieces: string[] = [];
@@ -58,7 +58,7 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
     t.match(stream.request_id, /^[0-9a-f-]{36}$/);
   });
 
-  t.test('count_tokens', async (t) => {
+  t.test('count_tokens returns the number of input tokens', async (t) => {
     const { input_tokens: tokens } = await anthropic.messages.countTokens({
       model,
       messages: ask('x'.repeat(40)),
@@ -66,7 +66,7 @@ function commonTests(t: Test, Anthropic: Client, parley: Parley) {
     t.equal(tokens, 10);
   });
 
-  t.test('models: listed page by page, and retrieved by ID', async (t) => {
+  t.test('models are listed page by page, and retrieved by ID', async (t) => {
     const ids: string[] = [];
     for await (const { id } of anthropic.models.list({ limit: 1 })) ids.push(id);
     t.equal(ids[0], model);
@@ -97,7 +97,7 @@ function errorTests(t: Test, Anthropic: Client, parley: Parley) {
     ],
   ] as const;
   for (const [name, key, fields, status, expected] of cases)
-    t.test(`${name}: thrown without a retry, whole and streamed`, async (t) => {
+    t.test(`${name} is thrown without a retry, whole and streamed`, async (t) => {
       let requests = 0;
       const anthropic = new Anthropic({
         baseURL: baseOf(parley),
@@ -150,7 +150,7 @@ function upstreamTests(t: Test, Anthropic: Client, parley: Parley, upstream: Ups
     }
   });
 
-  t.test('thinking: signed blocks, whole and streamed, that the client can send back', async (t) => {
+  t.test('thinking comes in signed blocks, whole and streamed, which the client can send back', async (t) => {
     const choice = (delta: object, finish: string | null = null) =>
       JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
     await upstream.configure({

@@ -28,14 +28,14 @@ const question = 'How do I create a key?';
 function commonTests(t: Test, parley: Parley) {
   const chat = chatWith(parley);
 
-  t.test('invoke: the reply with its usage', async (t) => {
+  t.test('invoke returns the reply with its usage', async (t) => {
     const message = await chat.invoke(question);
     t.match(message, { text: /key/, response_metadata: { finish_reason: 'stop' } });
     const { input_tokens: input = 0, output_tokens: output = 0 } = usageOf(message) ?? {};
     t.ok(input > 0 && output > 0);
   });
 
-  t.test('stream: the same text in pieces, and usage once', async (t) => {
+  t.test('stream returns the same text in pieces, and usage once', async (t) => {
     const whole = await chat.invoke(question);
     const pieces: string[] = [];
     const usages: number[] = [];
@@ -54,7 +54,7 @@ function commonTests(t: Test, parley: Parley) {
 function errorTests(t: Test, parley: Parley) {
   const cases: [string, ChatOpenAIFields, object][] = [
     ['429: the quota is spent', { apiKey: parley.spentKey }, { status: 429, code: 'quotaExceeded' }],
-    ['401: no such key', { apiKey: parley.strangeKey }, { status: 401, code: 'invalidApiKey' }],
+    ['401: the key does not exist', { apiKey: parley.strangeKey }, { status: 401, code: 'invalidApiKey' }],
     [
       '403: the key lacks the scope',
       { apiKey: parley.narrowKey },

@@ -40,7 +40,7 @@ function commonTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parley
     });
   });
 
-  t.test('stream helper: the same text in pieces, and the final response', async (t) => {
+  t.test('the stream helper returns the same text in pieces, and the final response', async (t) => {
     const whole = await openai.responses.create({ model, input });
     const stream = openai.responses.stream({ model, input });
     const pieces: string[] = [];

@@ -25,7 +25,7 @@ const { env } = upstreamsFile({
   ],
 });
 
-t.test("OpenAI's SDK: embedding and image models from the operator's file", async (t) => {
+t.test("OpenAI's SDK uses embedding and image models from the operator's file", async (t) => {
   const { client } = await startTestService(t, 'embedded', { ...env, ...plansFile(t) });
   const { key: apiKey } = await client.createKey(await client.signUp());
   const openai = new OpenAI({ baseURL: `${client.origin}/api/v1`, apiKey, maxRetries: 0 });

@@ -22,13 +22,13 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
   const messages = ask('How do I create a key?');
   const embeddingModel = model === 'parley-builtin' ? 'parley-builtin-embeddings' : 'embedder';
 
-  t.test('chat: a completion with its usage', async (t) => {
+  t.test('chat returns a completion with its usage', async (t) => {
     const { choices, usage } = await openai.chat.completions.create({ model, messages });
     t.match(choices, [{ message: { role: 'assistant', content: /key/ }, finish_reason: 'stop' }]);
     t.ok((usage?.prompt_tokens ?? 0) > 0 && (usage?.completion_tokens ?? 0) > 0);
   });
 
-  t.test('streamed chat: the same text in pieces, without usage by default', async (t) => {
+  t.test('streamed chat returns the text in pieces, without usage by default', async (t) => {
     const whole = await openai.chat.completions.create({ model, messages });
     const stream = await openai.chat.completions.create({ model, messages, stream: true });
     const pieces: string[] = [];
@@ -44,7 +44,7 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     t.equal(finish, 'stop');
   });
 
-  t.test('streamed chat: usage in the last chunk with include_usage', async (t) => {
+  t.test('streamed chat returns usage in the last chunk with include_usage', async (t) => {
     const whole = await openai.chat.completions.create({ model, messages });
     const stream = await openai.chat.completions.create({
       model,
@@ -60,14 +60,14 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     t.ok(chunks.every(({ usage }) => usage === null || usage === undefined));
   });
 
-  t.test('models: listed, and retrieved by ID', async (t) => {
+  t.test('models are listed, and retrieved by ID', async (t) => {
     const ids = [];
     for await (const { id } of openai.models.list()) ids.push(id);
     t.equal(ids[0], model);
     t.match(await openai.models.retrieve(model), { id: model, object: 'model' });
   });
 
-  t.test('embeddings: one vector per input, decoded from the base64 that the client requests', async (t) => {
+  t.test('embeddings return one vector per input, decoded from base64', async (t) => {
     const input = ['How do I create a key?', 'The quiet sea'];
     const { data, usage } = await openai.embeddings.create({ model: embeddingModel, input });
     const plain = await openai.embeddings.create({ model: embeddingModel, input, encoding_format: 'float' });
@@ -84,7 +84,7 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     t.ok(usage.prompt_tokens > 0);
   });
 
-  t.test('images: PNG images', async (t) => {
+  t.test('generated images are PNG', async (t) => {
     const { data } = await openai.images.generate({ prompt: 'A quiet sea', n: 2 });
     t.equal(data?.length, 2);
     t.ok(data?.every(({ b64_json }) => isPng(b64_json)));
@@ -101,7 +101,7 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
       ...fields,
     });
 
-  t.test('RateLimitError: a spent quota, thrown without a retry, with Retry-After', async (t) => {
+  t.test('RateLimitError: the quota is spent, and the client does not retry', async (t) => {
     for (const stream of [false, true]) {
       let requests = 0;
       const counted: typeof fetch = (...request) => {
@@ -116,7 +116,7 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
     }
   });
 
-  t.test('AuthenticationError: no such key', async (t) => {
+  t.test('AuthenticationError: the key does not exist', async (t) => {
     const { error } = await rejection(create(strangeKey));
     t.ok(error instanceof OpenAI.AuthenticationError);
     t.match(error, { status: 401, code: 'invalidApiKey' });
@@ -134,7 +134,7 @@ function errorTests(t: Test, OpenAI: Client, parley: Parley) {
     t.match(error, { status: 400, code: 'invalidRequest', param: 'n' });
   });
 
-  t.test('NotFoundError: no such model', async (t) => {
+  t.test('NotFoundError: the model does not exist', async (t) => {
     const retrieve = () => new OpenAI({ baseURL, apiKey }).models.retrieve('gpt-nope');
     for (const call of [() => create(apiKey, { model: 'gpt-nope' }), retrieve]) {
       const { error } = await rejection(call());

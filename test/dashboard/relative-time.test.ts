@@ -18,7 +18,7 @@ const shown = (timeZone: string, now: string, at: string): string => {
   return relativeTime(at, Date.parse(now));
 };
 
-t.test('less than a minute, an hour, and a day', (t) => {
+t.test('times within a minute, an hour, and a day are rounded down', (t) => {
   const now = '2026-03-10T12:00:00Z';
   t.equal(shown('UTC', now, '2026-03-10T12:00:59Z'), 'just now');
   t.equal(shown('UTC', now, '2026-03-10T11:00:01Z'), '59 minutes ago');
@@ -45,13 +45,13 @@ t.test("days follow the reader's time zone", (t) => {
   t.end();
 });
 
-t.test('days of 23 and 25 hours, when daylight saving time starts or ends', (t) => {
+t.test('days of 23 and 25 hours count as days, when daylight saving time starts or ends', (t) => {
   t.equal(shown('Europe/Berlin', '2026-03-28T11:30:00Z', '2026-03-30T10:00:00Z'), 'in 2 days');
   t.equal(shown('Europe/Berlin', '2026-10-24T10:30:00Z', '2026-10-26T11:00:00Z'), 'in 2 days');
   t.end();
 });
 
-t.test('months and years', (t) => {
+t.test('from 31 days on, times are in months, and later in years', (t) => {
   const now = '2026-03-10T12:00:00Z';
   t.equal(shown('UTC', now, '2026-04-09T12:00:00Z'), 'in 30 days');
   t.equal(shown('UTC', now, '2026-04-10T12:00:00Z'), 'in 1 month');

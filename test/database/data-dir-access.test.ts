@@ -76,7 +76,7 @@ t.test('70: the target of a symbolic link is not changed', async (t) => {
 });
 
 t.test(
-  '70: a folder of another user',
+  '70: a folder of another user is used only if others cannot access it',
   { skip: !isRoot && 'only root can give a folder to another user' },
   async (t) => {
     const folder = publicFolder(t, 0o777);

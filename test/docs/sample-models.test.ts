@@ -267,7 +267,7 @@ const serviceWith = (
   >[0];
 };
 
-t.test('ownModels: the default model of new accounts, or a placeholder', async (t) => {
+t.test('ownModels returns the default model of new accounts, or a placeholder', async (t) => {
   const listed = async () => [modelNamed('large', ['pro']), modelNamed('small')];
   t.same(await ownModels(serviceWith(listed)), {
     chat: { id: 'small', created: 1, owned_by: 'someone' },
@@ -294,7 +294,7 @@ t.test('ownModels: the default model of new accounts, or a placeholder', async (
   clearTimeout(alive);
 });
 
-t.test('withOwnModels: quoted names and URLs, in code and in sentences', async (t) => {
+t.test('withOwnModels replaces names in quotes and URLs, but only within code', async (t) => {
   const models = { chat: { id: `a'b"c`, created: 0, owned_by: 'x' }, embeddings: 'v' };
   const rename = (markdown: string) => withOwnModels(markdown, models);
   for (const text of [

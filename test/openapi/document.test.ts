@@ -192,7 +192,7 @@ t.test('each error status of an operation lists its codes, with an example for e
   }
 });
 
-t.test('GET /openapi.json: the file with the public URL of the service', async (t) => {
+t.test('GET /openapi.json serves the file with the public URL of the service', async (t) => {
   const publicUrl = 'https://chat.example.com';
   const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
   const { body, headers } = await client.get('//openapi.json');

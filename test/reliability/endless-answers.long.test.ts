@@ -53,7 +53,7 @@ const charactersOf = (events: ServerEvent[]) =>
     return sum + `${content}${reasoning}${call?.function?.arguments ?? ''}`.length;
   }, 0);
 
-t.test('the character limit', async (t) => {
+t.test('a reply is cut off at the character limit', async (t) => {
   const service = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
   const { app, client } = service;
   const owner = await client.signUp();
@@ -196,7 +196,7 @@ function leaving(url: string, body: unknown, headers: Record<string, string>) {
   return { leave: () => controller.abort() };
 }
 
-t.test('the time limit', async (t) => {
+t.test('a reply is cut off at the time limit', async (t) => {
   const { app, client } = await startTestService(
     t,
     'embedded',
@@ -207,7 +207,7 @@ t.test('the time limit', async (t) => {
   const { key } = await client.createKey(owner);
 
   await t.test(
-    '59: a streamed reply that never ends is ended at the time limit, whether the upstream sends data or stalls',
+    '59: a streamed reply that never ends is cut off at the time limit, whether the upstream sends data or stalls',
     async (t) => {
       for (const [path, body] of streams) {
         for (const settings of [

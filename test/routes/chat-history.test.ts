@@ -98,7 +98,7 @@ t.test('the default budget', async (t) =>
   }),
 );
 
-t.test('CHAT_HISTORY_CHARACTERS', async (t) =>
+t.test('CHAT_HISTORY_CHARACTERS sets the budget', async (t) =>
   onEachDatabase(t, { ...env, CHAT_HISTORY_CHARACTERS: '60' }, async (t, { client, database }) => {
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);

@@ -95,7 +95,7 @@ t.test('the built-in engine', async (t) => {
   });
 });
 
-t.test('an upstream', async (t) => {
+t.test("an upstream receives the operator's model, and every image is charged", async (t) => {
   onEachDatabase(
     t,
     { IMAGES_URL: upstream.url, IMAGES_MODEL: 'painter', CHAT_URL: upstream.url },

@@ -139,7 +139,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
   });
 });
 
-t.test('CHAT_MODEL_ALIASES', async (t) => {
+t.test('CHAT_MODEL_ALIASES maps other names to models', async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const env = {

@@ -63,7 +63,7 @@ t.test(
     const { client } = service;
     const { key } = await newCaller(service);
 
-    await t.test('/messages to Anthropic', async (t) => {
+    await t.test("/messages requests and Anthropic's replies pass through, thinking included", async (t) => {
       const cached = { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } };
       const asked = {
         model: 'anthropic',
@@ -115,7 +115,7 @@ t.test(
       });
     });
 
-    await t.test('/responses to OpenAI', async (t) => {
+    await t.test("/responses requests and OpenAI's replies pass through, reasoning included", async (t) => {
       const grammar = {
         type: 'custom',
         name: 'patch',

@@ -28,7 +28,7 @@ t.test('61: deeply nested responses, chunks, lists, results, and errors of an up
 
   // The test upstream's control endpoint cannot carry deeper nesting: its own JSON would overflow.
   for (const depth of [200, 2500]) {
-    await t.test(`whole responses, ${depth} levels`, async (t) => {
+    await t.test(`whole responses of ${depth} levels are upstreamError`, async (t) => {
       await upstream.configure({
         completion: message(nested(depth)),
         images: { data: [{ b64_json: nested(depth) }] },
@@ -46,14 +46,14 @@ t.test('61: deeply nested responses, chunks, lists, results, and errors of an up
   }
 
   for (const depth of [200, 5000, 50_000]) {
-    await t.test(`chunks of a stream, ${depth} levels`, async (t) => {
+    await t.test(`chunks of ${depth} levels in a stream are upstreamError`, async (t) => {
       await upstream.configure({
         events: [`{"choices":[{"index":0,"delta":${nestedText(depth)}}]}`, '[DONE]'],
       });
       t.match(await client.post('/chat/completions', { messages, stream: true }, { cookie }), failed);
       t.match(await client.post('/chat', { message: 'Hello', stream: true }, { cookie }), failed);
     });
-    await t.test(`an error in a stream, ${depth} levels`, async (t) => {
+    await t.test(`an error of ${depth} levels in a stream is upstreamError`, async (t) => {
       await upstream.configure({ events: [`{"error":${nestedText(depth)}}`] });
       t.match(await client.post('/chat/completions', { messages, stream: true }, { cookie }), failed);
     });
@@ -75,7 +75,7 @@ t.test('61: deeply nested responses, chunks, lists, results, and errors of an up
     t.equal(answer.body.choices[0].message.content, content);
   });
 
-  await t.test('too many values → 502', async (t) => {
+  await t.test('too many values are 502', async (t) => {
     const objects = Array(500_000).fill({});
     await upstream.configure({
       completion: message(objects),

@@ -54,7 +54,7 @@ t.test('endless whole responses are upstreamError: chat, images, search, models'
   }
 });
 
-t.test('headers of 1 MiB → upstreamError', async (t) => {
+t.test('headers of 1 MiB are upstreamError', async (t) => {
   await upstream.configure({ fault: 'headers' });
   t.equal((await failure(chat.complete(asking('Hi'), never()))).code, 'upstreamError');
   t.equal((await failure(collect(chat.stream(asking('Hi'), never())))).code, 'upstreamError');
