@@ -93,6 +93,7 @@ t.test(
     const workers = Array.from({ length: 24 }, (_, id) => worker(id));
     for (let cut = 0; cut < 40; cut += 1) {
       const answeredBefore = answered;
+      // Cuts at different times of a statement.
       await new Promise((go) => setTimeout(go, 10 + 2 * cut));
       // Connecting may take longer than the time between cuts.
       while (cut % 4 === 3 && answered === answeredBefore) await new Promise((go) => setTimeout(go, 10));
@@ -175,6 +176,7 @@ t.test('an idle transaction is terminated, and its locks are released', async (t
   const { error } = await failure(
     db.transaction(async (tx) => {
       await tx.execute(sql`lock table locked`);
+      // The server terminates the transaction in this time.
       await new Promise((resolve) => setTimeout(resolve, 2.5 * PATIENCE_MS));
       t.same(await rowsOf(db, sql`select n from locked`), [], 'another connection can read the table');
       await tx.execute(sql`select 1`);

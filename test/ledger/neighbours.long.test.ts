@@ -49,6 +49,7 @@ t.test('large replies do not delay small ones of another account', async (t) => 
   );
   const timed = await Promise.allSettled(
     small.map(async (admission, n) => {
+      // Spreads the small answers over the time in which the large ones are stored.
       await sleep(n * 50);
       const from = performance.now();
       await ledger.finalize(admission, outcome);

@@ -62,6 +62,7 @@ t.test('with Redis, slots are counted across all replicas', { skip }, async (t) 
       async () => {
         const { leave, response } = await open(second);
         leave();
+        // Leaves the slot time to become free before the next attempt.
         await new Promise((resolve) => setTimeout(resolve, 250));
         return response.status === 200;
       },
@@ -72,6 +73,7 @@ t.test('with Redis, slots are counted across all replicas', { skip }, async (t) 
 
   await t.test('a stream that outlives its lease keeps its slot', async (t) => {
     const streams = await openAll([second, second, second]);
+    // A lease is 30 seconds.
     await new Promise((resolve) => setTimeout(resolve, 33_000));
     t.equal(await refusal(first), 'tooManyStreams');
     await redis.flush();

@@ -49,6 +49,7 @@ async function hold(beginAll: () => RawRequest[], probe: () => Promise<number>):
     if (status === 200) {
       for (const { socket } of held) socket.destroy();
       held = beginAll();
+      // Gives the bodies time to arrive before the next probe.
       await sleep(100);
     }
     return status;

@@ -46,6 +46,7 @@ t.test(
     };
 
     for (;;) {
+      // Pauses at a random moment under load.
       await sleep(200 + Math.random() * 100);
       stopped.pause();
       // The database may still be processing statements that were sent before.

@@ -167,7 +167,7 @@ t.test(
     });
     await purgeDeletedAccounts(db);
     t.same(await rowsOfAccount(accountId), {});
-    // Longer than the pauses between the writes of every background job that belongs to a request.
+    // Processes write collected rows once a second, so a late one would arrive in this time.
     await sleep(1500);
     t.same(await rowsOfAccount(accountId), {}, 'no rows are added later');
     await deletedFor(accountId, '11 minutes');

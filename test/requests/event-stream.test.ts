@@ -25,8 +25,10 @@ t.test('a stream sends keep-alive comments only while it is idle', async (t) => 
   const { stream, response } = await streamOf(t, 100, 20);
   for (let time = 0; time < 10; time += 1) {
     stream.write('data: 1\n\n');
+    // Shorter than the keep-alive interval of 100 ms.
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  // Three intervals.
   await new Promise((resolve) => setTimeout(resolve, 330));
   stream.end('data: 2\n\n');
   const text = await (await response).text();
@@ -39,6 +41,7 @@ t.test('response headers include those from hooks, and are sent with the first e
   response.then(() => {
     isAnswered = true;
   });
+  // Enough for headers that are sent too early to arrive.
   await new Promise((resolve) => setTimeout(resolve, 50));
   t.notOk(isAnswered);
   stream.end('data: 1\n\n');

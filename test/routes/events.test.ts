@@ -117,6 +117,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     const current = { email: 'x@example.com', current_password: 'wrong password' };
     t.equal((await client.patch('/account', current, { cookie })).status, 401);
     await client.post('/auth/login', { ...wrong, email: `un${email}` });
+    // Enough for a second event, which would be a mistake, to be stored.
     await new Promise((resolve) => setTimeout(resolve, 300));
     t.match(await failed(), [{ user_agent: 'Attacker/1' }]);
     t.equal((await failed()).length, 1);

@@ -91,6 +91,7 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
       let reached = called();
       const waiting = search({ query: 'patience' });
       await reached;
+      // Enough for an abort, which would be a mistake, to arrive.
       await new Promise((resolve) => setTimeout(resolve, 100));
       t.equal(signal.aborted, false, 'while the client waits');
       release();

@@ -47,6 +47,7 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
     until: () => isOver,
   });
   for (let n = 0; n < kills; n += 1) {
+    // Kills at a random moment under load.
     await sleep(100 + Math.random() * 400);
     const victim = replicas[n % replicas.length] as Replica;
     await victim.kill('SIGKILL');

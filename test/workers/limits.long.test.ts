@@ -161,6 +161,7 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     const [one, other] = [await newKey(), await newKey()];
     const large = await beginBody(port, one, 20 * MIB, 18 * MIB);
     t.teardown(() => large.socket.destroy());
+    // A refusal would arrive in this time.
     await sleep(500);
     t.equal(large.answer(), '', 'the body is being received');
     // Two requests, so that each worker gets one.
@@ -175,6 +176,7 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     large.socket.destroy();
     await until('the memory is released', async () => {
       const next = await beginBody(port, other, 8 * MIB, MIB);
+      // A refusal would arrive in this time.
       await sleep(200);
       next.socket.destroy();
       return next.answer() === '';
