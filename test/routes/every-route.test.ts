@@ -24,10 +24,22 @@ const { app, client } = service;
 const owner = await client.signUp();
 const { key: wholeKey } = await client.createKey(owner);
 
-type Operation = { security: Record<string, unknown>[]; description: string; operationId: string };
+type Operation = {
+  operationId: string;
+  security: Record<string, unknown>[];
+  'x-required-scopes'?: string[];
+};
 const document = app.swagger() as unknown as OpenApi;
-const documented = (method: string, url: string) =>
-  document.paths[url.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] as Operation | undefined;
+
+/** The documented operations of a path. An ID with slashes (`*`) is documented as `{id}`. */
+const operationsAt = (url: string): Record<string, unknown> =>
+  document.paths[url.replace(/:(\w+)/g, '{$1}').replace('*', '{id}')] ?? {};
+
+function documented(method: string, url: string): Operation {
+  const operation = operationsAt(url)[method.toLowerCase()];
+  if (operation === undefined) throw new Error(`${method} ${url} is not documented.`);
+  return operation as Operation;
+}
 
 const routes = [...app.methodsOf]
   .filter(([url]) => url.startsWith(API))
@@ -79,13 +91,10 @@ t.test('an unknown path returns 404 for each method, with or without a body', as
 for (const { method, path, url } of routes) {
   const title = `${method} ${path}`;
   const operation = documented(method, url);
-  const takesKeys = operation === undefined || operation.security.some((one) => 'apiKey' in one);
-  const needed =
-    scopes.find((scope) => operation?.description.includes(`\`${scope}\` scope when called with a key`)) ??
-    'models';
+  const takesKeys = operation.security.some((one) => 'apiKey' in one);
 
   if (publicOperations.has(title)) {
-    t.test(`${title}: public, and documented as public`, async (t) => t.same(operation?.security, []));
+    t.test(`${title}: public, and documented as public`, async (t) => t.same(operation.security, []));
     continue;
   }
 
@@ -98,10 +107,18 @@ for (const { method, path, url } of routes) {
     t.equal(answer.headers.get('www-authenticate'), takesKeys ? 'Bearer' : null);
   });
 
-  t.test(`${title} 401: the credential is checked before the body`, async (t) => {
-    if (method === 'GET') return;
-    t.equal((await client.request(method, call(path), { raw: '{"broken' })).status, 401);
-  });
+  if (method === 'GET') {
+    const refused = path.startsWith('/operator/') ? [403, 'operatorRequired'] : [400, 'invalidRequest'];
+    t.test(`${title} 401, then ${refused[0]}: the credential is checked before the query`, async (t) => {
+      const invalid = `${call(path)}?unknown=%00`;
+      t.equal((await client.get(invalid)).status, 401);
+      const { body, status } = await client.get(invalid, { cookie: owner.cookie });
+      t.same([status, body.error.code], refused);
+    });
+  } else
+    t.test(`${title} 401: the credential is checked before the body`, async (t) => {
+      t.equal((await client.request(method, call(path), { raw: '{"broken' })).status, 401);
+    });
 
   t.test(`79: ${title}: schemes other than Bearer are ignored, with or without a cookie`, async (t) => {
     const plain = {
@@ -153,6 +170,7 @@ for (const { method, path, url } of routes) {
     }
   });
 
+  const needed = operation['x-required-scopes']?.[0];
   t.test(`${title} 403 insufficientScope: every scope but ${needed}`, async (t) => {
     const stranger = await client.signUp();
     const { key } = await client.createKey(stranger, { scopes: scopes.filter((scope) => scope !== needed) });
@@ -180,15 +198,14 @@ t.test('every API path returns 405 methodNotAllowed, and Allow lists all documen
       t.equal(response.status, 405, title);
       t.equal(error.code, 'methodNotAllowed', title);
       t.ok(
-        documentedMethods(url).every((one) => response.headers.get('allow')?.includes(one)),
+        Object.keys(operationsAt(url)).every((one) =>
+          response.headers.get('allow')?.includes(one.toUpperCase()),
+        ),
         title,
       );
     }
   }
 });
-
-const documentedMethods = (url: string) =>
-  Object.keys(document.paths[url.replace(/:(\w+)/g, '{$1}')] ?? {}).map((method) => method.toUpperCase());
 
 t.test(
   'an unknown API path returns 404 notFound in the error format, and API responses are no-store',
