@@ -2,6 +2,8 @@
 import type { FastifyContextConfig } from 'fastify';
 import { type ErrorCode, hasAttempts, headersOf } from '../../schemas/errors.ts';
 import { modelTasks } from '../../schemas/models.ts';
+import { exposedHeaders } from '../domain/exposed-headers.ts';
+import { rateHeaderNames } from '../rate-headers.ts';
 
 type Reference = { $ref: string };
 
@@ -57,10 +59,7 @@ export const headers = {
     'The origin of the calling page, if the key allows it.',
     'https://app.example.com',
   ),
-  'Access-Control-Expose-Headers': text(
-    'The headers that the page can read.',
-    'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, x-parley-attempts, www-authenticate',
-  ),
+  'Access-Control-Expose-Headers': text('The headers that the page can read.', exposedHeaders),
   Vary: text('The response depends on the calling origin.', 'Origin'),
   'Set-Cookie': text(
     'Sets or clears the session cookie.',
@@ -92,13 +91,9 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-const rateNames: readonly HeaderName[] = [
-  'RateLimit-Limit',
-  'RateLimit-Remaining',
-  'RateLimit-Reset',
-  'RateLimit-Policy',
-  'RateLimit',
-];
+const rateNames = (Object.keys(headers) as HeaderName[]).filter((name) =>
+  rateHeaderNames.some((one) => one === name.toLowerCase()),
+);
 const corsNames: readonly HeaderName[] = [
   'Access-Control-Allow-Origin',
   'Access-Control-Expose-Headers',

@@ -6,10 +6,10 @@ import cors from '@fastify/cors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { GroupCommit } from '../concurrency/group-commit.ts';
+import { exposedHeaders } from '../domain/exposed-headers.ts';
 import { isListable } from '../domain/origins.ts';
 import { isOwnOrigin } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
-import { rateHeaderNames } from '../rate-headers.ts';
 import { ownAddress } from '../requests/csrf.ts';
 import { listedOrigins, ORIGINS_PER_QUERY } from '../store/origins.ts';
 import { methodNotAllowed } from './methods.ts';
@@ -17,19 +17,6 @@ import { methodNotAllowed } from './methods.ts';
 const MAX_AGE_SECONDS = 600;
 /** OpenAI's clients send a dozen custom headers. */
 const MAX_HEADERS = 50;
-
-/** Response headers that a page may read. A wildcard would expose none of them to requests with a key. */
-export const exposedHeaders = [
-  'retry-after',
-  'x-should-retry',
-  ...rateHeaderNames,
-  'x-request-id',
-  'request-id',
-  'idempotency-replayed',
-  'x-parley-ignored-fields',
-  'x-parley-attempts',
-  'www-authenticate',
-].join(', ');
 
 function preflightOrigin({ headers, method }: FastifyRequest): string | undefined {
   const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
