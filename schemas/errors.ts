@@ -1,6 +1,7 @@
 /** Every error that the service can return, in one table. Code and documentation derive from it: contract section 6. */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
+import { MAX_ACTIVE_KEYS } from './key-limits.ts';
 import type { Scope } from './keys.ts';
 
 const errorTypes = [
@@ -178,7 +179,7 @@ export const errorTable = {
   apiKeyLimitReached: {
     status: 429,
     type: 'invalid_request_error',
-    message: 'This account already has 5 active keys. Revoke one before you create another.',
+    message: `This account already has ${MAX_ACTIVE_KEYS} active keys. Revoke one before you create another.`,
   },
   quotaExceeded: {
     status: 429,

@@ -1,3 +1,4 @@
+import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import { version } from '../project.ts';
 
 /** The description links to the guide, because its address is relative, which `externalDocs` does not allow. */
@@ -63,7 +64,7 @@ export const tags = [
   tag('Usage', 'Usage today, in recent days, and per request.', 'quotas', 'Quotas'),
   tag(
     'Keys',
-    'API keys with scopes and allowed origins, managed by their signed-in owner. An account can have up to 5 active keys.',
+    `API keys with scopes and allowed origins, managed by their signed-in owner. An account can have up to ${MAX_ACTIVE_KEYS} active keys.`,
     'keys',
     'How to manage keys',
   ),
