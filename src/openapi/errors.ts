@@ -1,7 +1,7 @@
 /** Documents each operation's errors. Operations with equal errors share a named response. Contract section 6. */
 import type { FastifyContextConfig } from 'fastify';
 import { errorSetName } from '../../schemas/error-sets.ts';
-import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
+import { type ErrorCode, errorTable, hasAttempts } from '../../schemas/errors.ts';
 import { messagesSetName } from '../../schemas/messages-errors.ts';
 import { anthropicEnvelope, errorEnvelope } from '../errors.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type ErrorExamples,
   exampleOrigin,
 } from './error-examples.ts';
-import { errorHeaders } from './headers.ts';
+import { errorHeaders, hasUpstreams } from './headers.ts';
 
 export type Access = NonNullable<FastifyContextConfig['access']>;
 type Members = Record<string, unknown>;
@@ -97,9 +97,17 @@ function exampleOf(
 /** Uses only the message. The response itself and the guide explain what to do. */
 const lineOf = (code: ErrorCode) => `- \`${code}\`: ${errorTable[code].message}`;
 
-/** Responses of deprecated operations have more headers, which depend on whether there is a link. */
-const endOf = ({ announcement }: FastifyContextConfig): string =>
-  announcement === undefined ? '' : `Deprecated${announcement.link ? 'WithLink' : ''}`;
+/**
+ * Distinguishes responses that have the same errors, but other headers. Those of deprecated operations depend on whether
+ * there is a link.
+ */
+function endOf(config: FastifyContextConfig, codes: readonly ErrorCode[]): string {
+  const { announcement } = config;
+  return [
+    codes.some(hasAttempts) && !hasUpstreams(config) ? 'WithoutAttempts' : '',
+    announcement === undefined ? '' : `Deprecated${announcement.link ? 'WithLink' : ''}`,
+  ].join('');
+}
 
 /** Returns an operation's error responses by status, as references to components that it adds to `shared`. */
 export function errorResponses(
@@ -119,7 +127,7 @@ export function errorResponses(
       const set = errorSetName(ofStatus);
       const [prefix, base] = [capitalized(access), set.replace(/Error$/, '')];
       const isOfMessages = config.surface === 'anthropic';
-      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${describeErrors(ofStatus, examples)}${endOf(config)}`;
+      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${describeErrors(ofStatus, examples)}${endOf(config, ofStatus)}`;
       const sorted = [...ofStatus].sort();
       shared.responses[name] ??= {
         description: sorted.map(lineOf).join('\n'),

@@ -123,6 +123,10 @@ const challengeAndPause: readonly HeaderName[] = ['WWW-Authenticate', 'Retry-Aft
 /** Codes of failures that can remain charged. A metered operation stores them for retries. */
 const stored: readonly ErrorCode[] = ['invalidRequest', 'upstreamError', 'upstreamTimeout'];
 
+/** Only model tasks can have several upstreams. */
+export const hasUpstreams = ({ meter }: FastifyContextConfig): boolean =>
+  modelTasks.some((task) => task === meter);
+
 export function errorHeaders(status: number, config: FastifyContextConfig, codes: readonly ErrorCode[]) {
   const { access = 'public' } = config;
   const named = new Set(codes.flatMap((code) => Object.keys(headersOf(code))));
@@ -132,7 +136,7 @@ export function errorHeaders(status: number, config: FastifyContextConfig, codes
     ...(status === 429 && access === 'public' ? rateNames : []),
     ...challengeAndPause.filter(has),
     ...(codes.some((code) => stored.includes(code)) ? (['Idempotency-Replayed'] as const) : []),
-    ...(codes.some(hasAttempts) ? (['X-Parley-Attempts'] as const) : []),
+    ...(hasUpstreams(config) && codes.some(hasAttempts) ? (['X-Parley-Attempts'] as const) : []),
     ...(has('X-Should-Retry') ? (['X-Should-Retry'] as const) : []),
   ]);
 }
@@ -143,8 +147,7 @@ export function successHeaders(config: FastifyContextConfig, isStreamed: boolean
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
     ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
-    // Only model tasks can have several upstreams.
-    ...(modelTasks.some((task) => task === meter) ? (['X-Parley-Attempts'] as const) : []),
+    ...(hasUpstreams(config) ? (['X-Parley-Attempts'] as const) : []),
     ...(isFile ? (['Content-Disposition'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),
     ...(setsCookie ? (['Set-Cookie'] as const) : []),

@@ -8616,6 +8616,48 @@ export interface components {
                 "application/json": components["schemas"]["UpstreamTimeoutError"];
             };
         };
+        /** @description - `upstreamTimeout`: The model behind this service did not respond in time. Nothing was charged. Try again later. */
+        CallerUpstreamTimeoutWithoutAttempts: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UpstreamTimeoutError"];
+            };
+        };
+        /** @description - `upstreamError`: The model behind this service returned an error. Nothing was charged. Try again later. */
+        CallerUpstreamWithoutAttempts: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UpstreamError"];
+            };
+        };
         /**
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
@@ -12365,9 +12407,9 @@ export interface operations {
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerQuotaForSearch"];
             500: components["responses"]["CallerInternal"];
-            502: components["responses"]["CallerUpstream"];
+            502: components["responses"]["CallerUpstreamWithoutAttempts"];
             503: components["responses"]["CallerBusy"];
-            504: components["responses"]["CallerUpstreamTimeout"];
+            504: components["responses"]["CallerUpstreamTimeoutWithoutAttempts"];
         };
     };
     getService: {

@@ -17,7 +17,7 @@ type Schema = Json & {
   allOf?: Schema[];
 };
 type Media = { schema: Schema; examples: Record<string, { $ref: string }> };
-type Response = { description: string; content?: Record<string, Media> };
+type Response = { description: string; headers?: object; content?: Record<string, Media> };
 type Parameter = { name: string; in: string; description?: string; example?: unknown; schema: Schema };
 type Operation = {
   operationId: string;
@@ -190,6 +190,27 @@ t.test('each error status of an operation lists its codes, with an example for e
       }
     }
   }
+});
+
+t.test('X-Parley-Attempts is documented only where several upstreams can be tried', async (t) => {
+  const found = operations.flatMap(({ operationId, responses }) => {
+    const statuses = Object.entries(responses).filter(
+      ([, one]) => 'X-Parley-Attempts' in (resolved<Response>(document, one).headers ?? {}),
+    );
+    return statuses.length === 0 ? [] : [`${operationId} ${statuses.map(([status]) => status)}`];
+  });
+  const ofModels = [
+    'chat',
+    'createChatCompletion',
+    'createEmbeddings',
+    'createImage',
+    'createMessage',
+    'createResponse',
+  ];
+  t.same(
+    found.sort(),
+    ofModels.map((operationId) => `${operationId} 200,502,504`),
+  );
 });
 
 t.test('GET /openapi.json serves the file with the public URL of the service', async (t) => {
