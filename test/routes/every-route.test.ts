@@ -178,7 +178,7 @@ for (const { method, path, url } of routes) {
     t.match(answer, { status: 403, body: { error: { code: 'insufficientScope' } } });
     t.equal(answer.headers.get('www-authenticate'), `Bearer error="insufficient_scope", scope="${needed}"`);
     const usage = await client.get('/usage', { cookie: stranger.cookie });
-    t.same(usage.body.used, { chat: 0, images: 0, search: 0, embeddings: 0, tokens: 0 }, 'no quota used');
+    t.same([...new Set(Object.values(usage.body.used))], [0], 'no quota used');
   });
 }
 
