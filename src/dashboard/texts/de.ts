@@ -370,7 +370,7 @@ export default {
         more: 'Mehr Zustellungen anzeigen',
         next: 'Nächster Versuch: {time}',
         thresholdReached:
-          '{threshold, number, percent} des heutigen Limits erreicht ({meter, select, chat {Chat} images {Bilder} search {Suche} embeddings {Embeddings} tokens {Tokens} other {{meter}}}: {used, number} von {limit, number})',
+          '{threshold, number, percent} des heutigen Limits erreicht ({meter}: {used, number} von {limit, number})',
         keyCreated: 'Schlüssel „{name}“ erstellt',
         keyReportedLeaked: 'Schlüssel „{name}“ als offengelegt gemeldet',
         newDevice: 'Anmeldung von einem neuen Gerät',

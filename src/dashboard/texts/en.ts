@@ -358,7 +358,7 @@ export default {
         more: 'Show more deliveries',
         next: 'Next attempt: {time}',
         thresholdReached:
-          "{threshold, number, percent} of today's {meter} limit used ({used, number} of {limit, number})",
+          "{threshold, number, percent} of today's limit used ({meter}: {used, number} of {limit, number})",
         keyCreated: 'Key “{name}” created',
         keyReportedLeaked: 'Key “{name}” reported as leaked',
         newDevice: 'Sign-in from a new device',

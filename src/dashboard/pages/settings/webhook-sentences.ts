@@ -3,11 +3,17 @@ import { type TextKey, t } from '../../texts/language.ts';
 
 type Delivery = Schemas['WebhookDelivery'];
 
+/** The service can add meters that this page does not know. */
+function nameOf(meter: string): string {
+  const key = `meters.label.${meter}` as Extract<TextKey, `meters.label.${string}`>;
+  return t.has(key) ? t(key) : meter;
+}
+
 const sentences: Record<Delivery['type'], (data: Delivery['data']) => string> = {
   'usage.threshold_reached': ({ meter = '', threshold = 0, used = 0, limit = 0 }) =>
     t('settings.webhook.deliveries.thresholdReached', {
       limit,
-      meter,
+      meter: nameOf(meter),
       threshold: threshold / 100,
       used,
     }),
