@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
+import { forOperators } from './shell/for-operators.tsx';
 import { loadedPage } from './shell/loaded-page.tsx';
 
 /** Paths that `app.tsx` handles itself. */
@@ -20,7 +21,7 @@ const components: Readonly<Record<Exclude<PagePath, OtherPath | '/chat/:id'>, Co
 export const pages = Object.entries(components).map(([path, Component]) => ({
   // One component with and without a conversation, so that it keeps its state when a conversation begins.
   path: path === '/chat' ? '/chat/:id?' : path,
-  Component,
+  Component: path.startsWith('/operator') ? forOperators(Component) : Component,
 }));
 
 export const firstPage: PagePath = '/your-api';

@@ -1,5 +1,6 @@
 // The operator pages: finding the cause of a complaint on a phone, and every change that an operator can make.
 import t from 'tap';
+import { pagePaths } from '../../src/dashboard/paths.ts';
 import { Maintenance } from '../../src/jobs/maintenance.ts';
 import { savedFile } from '../support/browser.ts';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -164,9 +165,11 @@ t.test('operators see the service and change accounts', { skip: noDashboard }, a
     const [name = '', value = ''] = other.cookie.split(/=(.*)/);
     t.not(other.cookie, cookie);
     await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
-    await page.goto(`${HOME}/operator`);
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-    t.equal(await link('Operator').count(), 0);
+    for (const path of pagePaths.filter((one) => one.startsWith('/operator'))) {
+      await page.goto(HOME + path.replace(':id', '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f'));
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+      t.equal(await link('Operator').count(), 0, path);
+    }
   });
 
   t.same(complaints, []);

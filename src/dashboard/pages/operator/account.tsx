@@ -15,7 +15,7 @@ import { type Filters, filtersOf, pathOf, queryOf } from '../usage/filters.ts';
 import { LogView } from '../usage/log-view.tsx';
 import { type AccountAction, ActionDialog, RevokeKeyDialog } from './account-actions.tsx';
 import { accountPath } from './account-path.ts';
-import { forOperators, OperatorPage } from './frame.tsx';
+import { OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 
 type Details = Schemas['OperatorAccountDetails'];
@@ -38,7 +38,7 @@ const useRequests = (id: string, filters: Filters) =>
     placeholderData: keepPreviousData,
   });
 
-export default forOperators(function AccountPage() {
+export default function AccountPage() {
   const { id = '' } = useParams();
   const search = useSearch();
   const [, navigate] = useLocation();
@@ -76,7 +76,7 @@ export default forOperators(function AccountPage() {
       </Loaded>
     </OperatorPage>
   );
-});
+}
 
 function Facts({ account }: { account: Details }) {
   const { data: self } = useAccount();

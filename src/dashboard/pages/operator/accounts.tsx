@@ -13,7 +13,7 @@ import { ProblemAlert } from '../../ui/problem.tsx';
 import { When } from '../../ui/when.tsx';
 import { accountPath } from './account-path.ts';
 import { CreateAccountDialog } from './create-account.tsx';
-import { forOperators, OperatorPage } from './frame.tsx';
+import { OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 
 const TYPING_MS = 300;
@@ -37,7 +37,7 @@ const useAccounts = ({ isSuspended, plan, search }: Filter) =>
     placeholderData: keepPreviousData,
   });
 
-export default forOperators(function AccountsPage() {
+export default function AccountsPage() {
   const [typed, setTyped] = useState('');
   const [search] = useDebouncedValue(typed.trim(), TYPING_MS);
   const [plan, setPlan] = useState('');
@@ -104,7 +104,7 @@ export default forOperators(function AccountsPage() {
       {isCreating && <CreateAccountDialog plans={plans?.data ?? []} onClose={() => setCreating(false)} />}
     </OperatorPage>
   );
-});
+}
 
 const Row = ({
   account: { created_at, email, id, plan, suspended_at },

@@ -1,11 +1,9 @@
 /** The frame of every operator page: its title, and links to the other pages. */
 
-import type { ComponentType, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { useAccount } from '../../api/queries.ts';
 import { type TextKey, t } from '../../texts/language.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
-import { NotFound } from '../not-found.tsx';
 import classes from './operator.module.css';
 
 const links = [
@@ -13,13 +11,6 @@ const links = [
   { path: '/operator/accounts', label: 'operator.accounts.title' },
   { path: '/operator/log', label: 'operator.log.title' },
 ] as const satisfies { path: string; label: TextKey }[];
-
-/** Shows "not found" to all other users. */
-export const forOperators = (Page: ComponentType): ComponentType =>
-  function ForOperators() {
-    const { data: account } = useAccount();
-    return account?.is_operator ? <Page /> : <NotFound />;
-  };
 
 type Props = { title: string; about?: ReactNode; action?: ReactNode; children: ReactNode };
 

@@ -12,14 +12,14 @@ import { Panel } from '../../ui/panel.tsx';
 import { When } from '../../ui/when.tsx';
 import { RefreshIcon } from '../usage/icons.tsx';
 import { accountPath, refusalsPath } from './account-path.ts';
-import { forOperators, OperatorPage } from './frame.tsx';
+import { OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 
 type Overview = Schemas['OperatorOverview'];
 
 const REFRESH_MS = 15_000;
 
-export default forOperators(function OverviewPage() {
+export default function OverviewPage() {
   const query = useQuery({
     queryKey: ['operator', 'overview'],
     queryFn: ({ signal }) => ok(api.GET('/api/v1/operator/overview', { signal })),
@@ -54,7 +54,7 @@ export default forOperators(function OverviewPage() {
       </Loaded>
     </OperatorPage>
   );
-});
+}
 
 const Tile = ({ children, label }: { label: string; children: ReactNode }) => (
   <Paper withBorder p="md" bg="var(--parley-panel)">

@@ -9,7 +9,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { When } from '../../ui/when.tsx';
-import { forOperators, OperatorPage } from './frame.tsx';
+import { OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 
 /** The service can add actions that this page does not know. */
@@ -18,7 +18,7 @@ const sentenceOf = (action: Schemas['OperatorAction'], email: string): string =>
     ? t(`operator.log.actions.${action}`, { email })
     : `${action}: ${email}`;
 
-export default forOperators(function LogPage() {
+export default function LogPage() {
   const query = useInfiniteQuery({
     queryKey: ['operator', 'log'],
     queryFn: ({ pageParam, signal }) =>
@@ -89,4 +89,4 @@ export default forOperators(function LogPage() {
       </Panel>
     </OperatorPage>
   );
-});
+}
