@@ -1,4 +1,4 @@
-/** Rejects misplaced credentials on every path, before any other check. Contract section 3. */
+/** Rejects keys in the query string on every path, before the guards. Contract section 3. */
 import fp from 'fastify-plugin';
 import { holdsApiKey } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
