@@ -23,7 +23,7 @@ export class UpstreamReloads {
 
   /** @param processId - the ID under which the process holds its lease */
   constructor(db: Db, processId: string, reload: Reload, log: OutageLog) {
-    this.#look = loggingOutages(log, 'Checking for requests to reload UPSTREAMS_FILE', async () => {
+    this.#look = loggingOutages(log, 'Polling for requests to reload UPSTREAMS_FILE', async () => {
       for (const id of await openReloads(db, processId))
         await answerReload(db, id, processId, outcomeOf(reload));
     });

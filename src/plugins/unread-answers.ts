@@ -46,7 +46,7 @@ export class UnreadAnswers {
 export default fp(
   async (app) => {
     const unread = new UnreadAnswers(({ remoteAddress }) =>
-      app.log.info({ address: remoteAddress }, 'client stopped reading'),
+      app.log.info({ address: remoteAddress }, 'Closed a connection whose client stopped reading.'),
     );
     app.server.on('connection', (socket: Socket) => unread.watch(socket));
     const timer = setInterval(() => unread.beat(TICKS), app.config.unreadMs / TICKS).unref();

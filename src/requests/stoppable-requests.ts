@@ -47,7 +47,7 @@ export class RunningRequests {
 
   constructor(database: Database, log: OutageLog) {
     this.#database = database;
-    this.#look = loggingOutages(log, 'Checking for requests to stop', () => this.#stopAsked());
+    this.#look = loggingOutages(log, 'Polling for stop requests', () => this.#stopAsked());
   }
 
   /** @returns a function to call once the request has ended and is recorded */

@@ -10,7 +10,7 @@ export function loggingOutages(
   return async () => {
     try {
       await work();
-      if (isFailing) log.info(`${name} works again.`);
+      if (isFailing) log.info(`${name} has recovered.`);
       isFailing = false;
     } catch (err) {
       if (!isFailing) log.error({ err }, `${name} failed. Retrying until it succeeds.`);

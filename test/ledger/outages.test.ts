@@ -51,7 +51,7 @@ t.test('an outage logs two lines, however often the job fails', async (t) => {
   }
   t.same(lines, [
     'error: The work failed. Retrying until it succeeds.',
-    'info: The work works again.',
+    'info: The work has recovered.',
     'error: The work failed. Retrying until it succeeds.',
   ]);
 });
@@ -87,7 +87,7 @@ t.test(
     );
     t.same(
       lines.filter((line) => line.startsWith('info')).sort(),
-      works.map((work) => `info: ${work} works again.`).sort(),
+      works.map((work) => `info: ${work} has recovered.`).sort(),
     );
     t.same(await states(), ['refunded']);
   },
