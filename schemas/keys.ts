@@ -119,7 +119,7 @@ export const ApiKeyList = Type.Object(
   {
     data: Type.Array(ref(ApiKey), {
       maxItems: MAX_INACTIVE_KEYS,
-      description: `Up to ${MAX_ACTIVE_KEYS} active keys, newest first; or inactive keys, most recently ended first.`,
+      description: `Up to ${MAX_ACTIVE_KEYS} active keys, newest first; or inactive keys, most recently expired or revoked first.`,
       ...extensible,
     }),
   },

@@ -43,7 +43,7 @@ const source = Type.Optional(
 
 export const MessagesPart = Type.Object(
   {
-    type: kind('`text`, `image`, `document`, or `search_result`. Other kinds are left out.', 'text'),
+    type: kind('`text`, `image`, `document`, or `search_result`. Other types are omitted.', 'text'),
     text: text('The text of a `text` block.', 'Answer in one sentence.'),
     source,
   },
@@ -72,7 +72,7 @@ export const MessagesToolInput = Type.Object(
 export const MessagesInputBlock = Type.Object(
   {
     type: kind(
-      '`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.',
+      '`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Types that no configured model supports are omitted.',
       'text',
     ),
     text: text('The text of a `text` block.', 'How do I create a key?'),

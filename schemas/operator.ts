@@ -357,7 +357,7 @@ export const UpstreamTarget = Type.Object(
 export const UpstreamHealth = Type.Object(
   {
     name: upstreamName,
-    kind: Type.String({ maxLength: 40, description: 'Its API.', examples: ['openai'] }),
+    kind: Type.String({ maxLength: 40, description: "The upstream's API.", examples: ['openai'] }),
     open: Count('Requests in progress.', [3]),
     concurrency: Count('The maximum number of requests in progress.', [100]),
     attempts: Count('Requests sent to it since this replica started.', [1200]),

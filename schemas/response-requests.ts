@@ -20,7 +20,7 @@ export const ResponseInputItem = Type.Object(
     type: Type.Optional(
       nullable(Type.String({ maxLength: 60 }), {
         description:
-          'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored. An item with only an `id` is a reference.',
+          'The type of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Types that no configured model supports are ignored. An item with only an `id` is a reference.',
         examples: ['message'],
       }),
     ),

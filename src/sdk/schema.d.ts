@@ -1373,7 +1373,7 @@ export interface components {
         };
         /** @description The account's active or inactive keys. */
         ApiKeyList: {
-            /** @description Up to 5 active keys, newest first; or inactive keys, most recently ended first. */
+            /** @description Up to 5 active keys, newest first; or inactive keys, most recently expired or revoked first. */
             data: components["schemas"]["ApiKey"][];
         };
         /** @description The last run of a maintenance job, on any replica. */
@@ -3930,7 +3930,7 @@ export interface components {
         /** @description A block of a message. You can send blocks of an earlier response back unchanged. Unknown members are ignored. */
         MessagesInputBlock: {
             /**
-             * @description `text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.
+             * @description `text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Types that no configured model supports are omitted.
              * @example text
              */
             type: string;
@@ -4170,7 +4170,7 @@ export interface components {
         /** @description A part of a system prompt or of a tool result. Unknown members are ignored. */
         MessagesPart: {
             /**
-             * @description `text`, `image`, `document`, or `search_result`. Other kinds are left out.
+             * @description `text`, `image`, `document`, or `search_result`. Other types are omitted.
              * @example text
              */
             type: string;
@@ -6153,7 +6153,7 @@ export interface components {
         /** @description An item of the input. You can send items of an earlier `output` back unchanged. */
         ResponseInputItem: {
             /**
-             * @description The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored. An item with only an `id` is a reference.
+             * @description The type of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Types that no configured model supports are ignored. An item with only an `id` is a reference.
              * @example message
              */
             type?: string | null;
@@ -7291,7 +7291,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Its API.
+             * @description The upstream's API.
              * @example openai
              */
             kind: string;

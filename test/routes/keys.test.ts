@@ -31,7 +31,7 @@ onEachDatabase(t, {}, async (t, { client }) => {
   });
 
   await t.test(
-    'GET /keys?status=inactive 200: lists expired and revoked keys, most recently ended first',
+    'GET /keys?status=inactive 200: lists expired and revoked keys, most recently expired or revoked first',
     async (t) => {
       const list = async (query = '') => (await client.get(`/keys${query}`, { cookie })).body.data;
       const expiresAt = new Date(Date.now() + 2000);
