@@ -503,7 +503,7 @@ export default {
         noneText: 'Hier erscheinen Anfragen aus dem Chat und von API-Schlüsseln.',
         noMatch: 'Keine passenden Anfragen',
         noMatchText: 'Keine Anfrage entspricht diesen Filtern.',
-        noSuchId: 'Keine berechnete Anfrage hat diese ID. IDs abgelehnter Anfragen werden nicht gespeichert.',
+        noSuchId: 'Keine berechnete Anfrage hat diese ID. Parley speichert keine IDs abgelehnter Anfragen.',
         showAll: 'Alle Anfragen anzeigen',
       },
       filters: {

@@ -486,7 +486,7 @@ export default {
         noneText: 'Requests from chat and API keys appear here.',
         noMatch: 'No matching requests',
         noMatchText: 'No requests match these filters.',
-        noSuchId: 'No charged request has this ID. IDs of refused requests are not stored.',
+        noSuchId: 'No charged request has this ID. Parley does not store the IDs of rejected requests.',
         showAll: 'Show all requests',
       },
       filters: {
