@@ -82,7 +82,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   // A path parameter ends at a slash, so IDs with an unencoded slash arrive here. The route above documents both.
   app.get<{ Params: { '*': string } }>(
     '/models/*',
-    { schema: { hide: true }, config: { scope: 'models' } },
+    { schema: { hide: true, querystring: noQuery }, config: { scope: 'models' } },
     async (request, reply) => getModel(request, reply as FastifyReply, request.params['*']),
   );
 };

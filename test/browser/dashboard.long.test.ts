@@ -387,7 +387,8 @@ t.test('the dashboard works, from signing up to signing out', { skip: noBrowser 
     await dialog.getByRole('button', { name: 'Delete account' }).click();
     await page.getByText('Your account has been deleted.').waitFor();
     await look(t, 'sign-in-deleted');
-    t.equal((await client.post('/auth/login', { email: EMAIL, password: PASSWORD })).status, 401);
+    const credentials = { email: 'ada.lovelace@example.com', password: 'another horse battery' };
+    t.equal((await client.post('/auth/login', credentials)).status, 401);
   });
 
   t.same(complaints, [], 'no console errors or policy violations');

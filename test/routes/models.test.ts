@@ -50,6 +50,10 @@ onEachDatabase(t, {}, async (t, { app, client }) => {
     chat.models = async () => [{ id, object: 'model', created: 1, owned_by: 'org' }];
     for (const path of [`/models/${id}`, `/models/${encodeURIComponent(id)}`]) {
       t.match(await client.get(path, { key }), { status: 200, body: { id } }, path);
+      t.match(await client.get(`${path}?verbose=true`, { key }), {
+        status: 400,
+        body: { error: { code: 'invalidRequest', param: 'verbose' } },
+      });
     }
   });
 
