@@ -3,7 +3,7 @@ type Waiting = { weight: number; begin: () => void };
 export class QueueFullError extends Error {
   constructor() {
     super('Too many bodies are waiting to be parsed.');
-    this.name = 'TurnError';
+    this.name = 'QueueFullError';
   }
 }
 
@@ -20,7 +20,7 @@ export class ParseQueue {
     this.#most = most;
   }
 
-  /** @throws TurnError if too many tasks wait, and whatever the work throws */
+  /** @throws QueueFullError if too many tasks wait, and whatever the work throws */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     if (this.#isTaken) {
       if (this.#waiting.length >= this.#most) throw new QueueFullError();

@@ -1,6 +1,6 @@
 /** Parses small bodies in place, and large or complex ones on a worker. Contract section 6, decision 0021. */
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as otherRequests } from 'node:timers/promises';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import { threadProgram } from '../project.ts';
 import type { Blocks } from './blocks.ts';
@@ -50,7 +50,7 @@ export class BodyParser {
     } else pieces = body.toBuffers();
     const result = await this.#run({ pieces, length: body.length, isPassedOn, isCompared, most });
     // Node builds the worker's result in this turn of the event loop. Process it in another turn.
-    await otherRequests();
+    await letOthersRun();
     if ('refusal' in result) throw new BodyError(result.refusal);
     return unpack(result);
   }

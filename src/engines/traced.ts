@@ -197,7 +197,7 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
   }
 }
 
-/** Adds spans to an engine. Returns it unchanged if `place` is undefined, because tracing is off. */
+/** Adds spans to an engine. Returns it unchanged if the trace context is undefined, because tracing is off. */
 export function tracedChat(engine: ChatEngine, place: TraceContext | undefined): ChatEngine {
   if (place === undefined) return engine;
   return {

@@ -4,7 +4,7 @@
  * 8.
  */
 import { createHash } from 'node:crypto';
-import { setImmediate as otherRequests } from 'node:timers/promises';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { encode } from 'fast-png';
 import { ApiError } from '../../errors.ts';
 import { noteCalled } from '../progress.ts';
@@ -125,7 +125,7 @@ export function builtinImages(): ImageEngine {
         size && size !== 'auto' ? size.split('x').map(Number) : DEFAULT_SIZE;
       const images: { b64_json: string }[] = [];
       for (let index = 0; index < (n ?? 1); index += 1) {
-        await otherRequests();
+        await letOthersRun();
         signal.throwIfAborted();
         images.push({ b64_json: Buffer.from(draw(`${index} ${prompt}`, width, height)).toString('base64') });
       }

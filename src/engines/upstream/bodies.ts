@@ -1,5 +1,5 @@
 /** Reads complete responses within two limits: per response, and for all concurrent responses of an upstream. */
-import { setImmediate as otherRequests } from 'node:timers/promises';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { Blocks } from '../../bodies/blocks.ts';
 import { ApiError } from '../../errors.ts';
 import { UpstreamProblem } from './errors.ts';
@@ -42,7 +42,7 @@ export class Bodies {
       }
       const body = blocks.toBuffer();
       // Joining tens of MiB and decoding them each block the event loop for a while.
-      if (held > LARGE_BYTES) await otherRequests();
+      if (held > LARGE_BYTES) await letOthersRun();
       return body.toString('utf8');
     } finally {
       this.#held -= held;

@@ -6,13 +6,13 @@ import { BodyParser, BusyError } from '../../src/bodies/parser.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Turns that end only when the test calls `next`. */
-function startTurns() {
-  const turns = new ParseQueue(5);
+/** A queue whose tasks end only when the test calls `next`. */
+function startQueue() {
+  const queue = new ParseQueue(5);
   const order: string[] = [];
   const ends: (() => void)[] = [];
   const begin = (name: string, bytes: number) =>
-    turns.run(bytes, () => {
+    queue.run(bytes, () => {
       order.push(name);
       return new Promise<void>((resolve) => ends.push(resolve));
     });
@@ -20,11 +20,11 @@ function startTurns() {
     ends.shift()?.();
     await settled();
   };
-  return { begin, next, order, turns };
+  return { begin, next, order, queue };
 }
 
 t.test('the smallest body runs first, and bodies of equal size run in order of arrival', async (t) => {
-  const { begin, next, order } = startTurns();
+  const { begin, next, order } = startQueue();
   const all = [
     begin('first', 99),
     begin('large', 90),
@@ -38,7 +38,7 @@ t.test('the smallest body runs first, and bodies of equal size run in order of a
 });
 
 t.test('the size of a waiting body is halved each time another body overtakes it', async (t) => {
-  const { begin, next, order } = startTurns();
+  const { begin, next, order } = startQueue();
   const all = [begin('first', 1), begin('large', 8)];
   for (let n = 1; n <= 5; n += 1) {
     all.push(begin(`small ${n}`, 2));
@@ -50,19 +50,19 @@ t.test('the size of a waiting body is halved each time another body overtakes it
 });
 
 t.test('a body is refused when too many are waiting, and a failure ends only its own turn', async (t) => {
-  const { begin, next, turns } = startTurns();
+  const { begin, next, queue } = startQueue();
   const first = begin('first', 1);
   const all = [1, 2, 3, 4, 5].map((bytes) => begin(`waiting ${bytes}`, bytes));
   await t.rejects(begin('one more', 1), QueueFullError);
   await next();
   await first;
   const failing = t.rejects(
-    turns.run(0, () => Promise.reject(new Error('broken'))),
+    queue.run(0, () => Promise.reject(new Error('broken'))),
     /broken/,
   );
   for (let n = 0; n < 6; n += 1) await next();
   await Promise.all([failing, ...all]);
-  t.equal(await turns.run(1, async () => 'goes on'), 'goes on');
+  t.equal(await queue.run(1, async () => 'goes on'), 'goes on');
 });
 
 function bodyOf(length: number): Blocks {
