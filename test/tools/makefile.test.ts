@@ -33,7 +33,7 @@ t.test(
     t.teardown(checkout.remove);
     for (const [code, line] of [
       [0, /make exited with 0/],
-      [3, /Error 3[^]*make exited with 2/],
+      [3, /Error 3[\s\S]*make exited with 2/],
     ] as const) {
       const source = checkout.read('src/main.ts').replace('process.exit(0)', `process.exit(${code})`);
       checkout.write('src/main.ts', source);
