@@ -20,6 +20,7 @@ t.test('forgetting an account drops all its keys and no others', async (t) => {
   for (const [id, account] of [
     ['a1', 'a'],
     ['a2', 'a'],
+    ['a1', 'a'],
     ['b1', 'b'],
   ] as const)
     cache.keep(cache.generation, id, secret(account));
