@@ -1,13 +1,10 @@
 /** Merges the chunks of a streamed completion in the same way as OpenAI's clients. Contract section 10. */
 import type { CompletionChunk } from '../engines/types.ts';
-
-type Members = Record<string, unknown>;
+import { isObject } from '../engines/upstream/json.ts';
 
 /** String members that are replaced. All other strings are parts of a text and are concatenated. */
 const names = new Set(['id', 'role', 'type', 'name', 'finish_reason']);
 
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const indexOf = (value: unknown) => (isObject(value) ? value.index : undefined);
 
 /** The position of each `index` in lists that were merged before. Models may send any number of tool calls. */

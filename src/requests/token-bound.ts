@@ -1,5 +1,6 @@
 /** Bounds the tokens that a request can use. Contract section 15, argued in docs/decisions/0032-tokens-a-day.md. */
 import { jsonLength, knownJsonLength, SealedJson } from '../bodies/sealed.ts';
+import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 
 /** Tokens per message, part, or tool: models mark where each of them begins and ends. */
 const PER_OBJECT = 16;
@@ -24,11 +25,7 @@ const USUAL_BYTES = 3;
 /** The limit of a stored count. The ledger's columns hold four bytes. */
 const MAX_TOKEN_COUNT = 1_000_000_000;
 
-type Json = Readonly<Record<string, unknown>>;
 type TokensOf = (text: string) => number;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof SealedJson);
 
 function tokensIn(value: unknown, tokensOf: TokensOf): number {
   if (typeof value === 'string') return tokensOf(value);
@@ -67,7 +64,7 @@ function urlWithoutImage(url: unknown): unknown {
   return isObject(url) && isImageUrl(url.url) ? { ...url, url: '' } : undefined;
 }
 
-function sourceWithoutImage(source: unknown): Json | undefined {
+function sourceWithoutImage(source: unknown): JsonObject | undefined {
   if (!isObject(source)) return undefined;
   const { media_type: mediaType, type, url } = source;
   if (type === 'url') return isImageUrl(url) ? { ...source, url: '' } : undefined;
@@ -76,7 +73,7 @@ function sourceWithoutImage(source: unknown): Json | undefined {
 }
 
 /** Removes the image from a part of a message, in any of the three APIs. Undefined if the part has no image. */
-function withoutImage(part: Json): Json | undefined {
+function withoutImage(part: JsonObject): JsonObject | undefined {
   const { image_url: url, source, type } = part;
   if (type === 'image_url' || type === 'input_image') {
     const rest = urlWithoutImage(url);
@@ -107,7 +104,7 @@ class Conversation {
   }
 
   #withParts(value: unknown): number {
-    if (!isObject(value)) return tokensIn(value, inText);
+    if (!isObject(value) || value instanceof SealedJson) return tokensIn(value, inText);
     let tokens = PER_OBJECT;
     for (const [name, one] of Object.entries(value)) {
       if (one === undefined) continue;
@@ -136,7 +133,7 @@ class Conversation {
 export function promptSize(prompt: object): PromptSize {
   const conversation = new Conversation();
   const escaped = inJson();
-  const { functions, tools } = prompt as Json;
+  const { functions, tools } = prompt as JsonObject;
   const hasTools = (tools ?? functions ?? undefined) !== undefined;
   let tokens = PER_REQUEST + PER_OBJECT + (hasTools ? WITH_TOOLS : 0);
   for (const [name, value] of Object.entries(prompt)) {

@@ -7,12 +7,11 @@ import { isTransactionPooler, openSession, rowsOf, sqlState } from '../../databa
 import { CommandError } from '../command.ts';
 import { onDatabaseOf } from '../command-line.ts';
 import { doctorDatabase } from './database.ts';
-import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
+import { dnsRemedies, type Finding, isError, isWarning, reasonOf } from './finding.ts';
 
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Start Postgres, or correct the host and port',
-  ENOTFOUND: 'Correct the host',
-  EAI_AGAIN: 'Check the DNS settings of this machine, or correct the host',
+  ...dnsRemedies,
   CONNECT_TIMEOUT: 'Check the firewall between this machine and Postgres, or correct the host',
   '28P01': 'Correct the user and password',
   '28000': 'Correct the user, or allow it in pg_hba.conf',

@@ -32,3 +32,9 @@ export function reasonOf(error: unknown): string {
   if (typeof code === 'string') return code;
   return cause === undefined ? (message ?? String(error)) : reasonOf(cause);
 }
+
+/** Remedies for names that cannot be resolved, by the code of the error. */
+export const dnsRemedies = {
+  ENOTFOUND: 'Correct the host',
+  EAI_AGAIN: 'Check the DNS settings of this machine, or correct the host',
+};

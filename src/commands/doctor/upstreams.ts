@@ -5,7 +5,7 @@ import type { Dialect } from '../../engines/dialects/dialect.ts';
 import { dialects } from '../../engines/dialects/index.ts';
 import { bearer } from '../../engines/upstream/transport.ts';
 import { checkCertificate } from './certificates.ts';
-import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
+import { dnsRemedies, type Finding, isError, isWarning, reasonOf } from './finding.ts';
 
 const PATIENCE_MS = 10_000;
 
@@ -85,8 +85,7 @@ function upstreamsOf(config: Config): Upstream[] {
 
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Start that server, or correct the host and port',
-  ENOTFOUND: 'Correct the host',
-  EAI_AGAIN: 'Check the DNS settings of this machine, or correct the host',
+  ...dnsRemedies,
   UND_ERR_CONNECT_TIMEOUT: 'Check the firewall between this machine and that server, or correct the host',
 };
 
