@@ -7,7 +7,7 @@ import { newId } from '../domain/ids.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { hasOutput, hasReasoning } from '../engines/first-output.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
-import { type Script, Tally } from '../requests/stream-script.ts';
+import { once, type Script, Tally } from '../requests/stream-script.ts';
 import type { History } from '../store/conversation-history.ts';
 import type { Conversation, Owner, Turn } from '../store/conversations.ts';
 import { contentOf } from './images.ts';
@@ -138,23 +138,19 @@ export function storedTurn(
 
 const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Script {
+export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string, signal: AbortSignal): Script {
   const { conversationId, input } = turn;
   const tally = new Tally(input);
-  let hasStarted = false;
   let text = '';
   let finishReason: string | null = null;
-  let signal: AbortSignal | undefined;
-  const isStopped = () => signal !== undefined && wasStopped(signal);
+  const isStopped = () => wasStopped(signal);
   /** The client may have disconnected between the end of the reply and the end of the stream. */
-  const isWhole = () => !isStopped() && (finishReason !== null || signal?.aborted !== true);
+  const isWhole = () => !isStopped() && (finishReason !== null || !signal.aborted);
 
   const opening = { id, conversation_id: conversationId, model: input.model };
-  const start = (isReasoning = false) => {
-    if (hasStarted) return '';
-    hasStarted = true;
-    return event('start', { ...opening, ...(isReasoning && { reasoning: true }) });
-  };
+  const start = once((isReasoning?: boolean) =>
+    event('start', { ...opening, ...(isReasoning && { reasoning: true }) }),
+  );
   let doneEvent: string | undefined;
   const done = () => {
     doneEvent ??= event(
@@ -165,17 +161,14 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   };
 
   return {
-    chunks(of) {
-      signal = of;
-      return engine.stream(input, of);
-    },
+    chunks: () => engine.stream(input, signal),
     encode(chunk) {
       tally.add(chunk);
       const [choice] = chunk.choices;
       finishReason = choice?.finish_reason ?? finishReason;
       const piece = choice?.delta.content;
       // The role alone does not show whether the model begins with reasoning.
-      if (!piece) return hasStarted || !hasOutput(chunk) ? '' : start(hasReasoning(chunk));
+      if (!piece) return hasOutput(chunk) ? start(hasReasoning(chunk)) : '';
       text += piece;
       return start() + event('delta', { text: piece });
     },

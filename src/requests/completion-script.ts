@@ -7,13 +7,18 @@ const DONE = 'data: [DONE]\n\n';
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 /** Sends the last chunk, with the token counts, only on request. All other chunks then have `usage: null`. */
-export function completionScript(engine: ChatEngine, input: CompletionInput, isKept: boolean): Script {
+export function completionScript(
+  engine: ChatEngine,
+  input: CompletionInput,
+  signal: AbortSignal,
+  isKept: boolean,
+): Script {
   const includesUsage = input.stream_options?.include_usage === true;
   const tally = new Tally(input);
   let whole: CompletionChunk | undefined;
   let usage: CompletionChunk | undefined;
   return {
-    chunks: (signal) => engine.stream(input, signal),
+    chunks: () => engine.stream(input, signal),
     encode(chunk) {
       tally.add(chunk);
       const isUsage = chunk.choices.length === 0 && chunk.usage;

@@ -21,7 +21,7 @@ export function answerStream(
   request: FastifyRequest,
   reply: FastifyReply,
   cost: Cost,
-  begin: (admission: Admission) => Script,
+  begin: (admission: Admission, signal: AbortSignal) => Script,
 ): Promise<FastifyReply> {
   let script: Script;
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
@@ -47,8 +47,8 @@ export function answerStream(
   return runUnderCharge<FastifyReply>(request, reply, cost, {
     async prepare(admission, signal) {
       isReserved = admission.reserved !== undefined;
-      script = begin(admission);
-      chunks = script.chunks(signal)[Symbol.asyncIterator]();
+      script = begin(admission, signal);
+      chunks = script.chunks()[Symbol.asyncIterator]();
       held = await firstOutput(chunks);
       return undefined;
     },

@@ -6,7 +6,7 @@ import type { Outcome } from '../ledger/types.ts';
 
 /** Turns a reply into the events of one API. */
 export type Script = {
-  chunks(signal: AbortSignal): AsyncIterable<CompletionChunk>;
+  chunks(): AsyncIterable<CompletionChunk>;
   /** The events of a chunk. Empty if the client does not get the chunk. */
   encode(chunk: CompletionChunk): string;
   /** The outcome so far, for the ledger. With `isKept`, it includes the turn to store. */
@@ -16,6 +16,16 @@ export type Script = {
   replay(envelope?: Envelope): string;
   error(envelope: Envelope): string;
 };
+
+/** Writes on the first call only. Later calls return an empty string. */
+export function once<Args extends unknown[]>(write: (...args: Args) => string): (...args: Args) => string {
+  let isWritten = false;
+  return (...args) => {
+    if (isWritten) return '';
+    isWritten = true;
+    return write(...args);
+  };
+}
 
 /** Counts the tokens of a reply. Uses the engine's count if it reports one, otherwise an estimate. */
 export class Tally {

@@ -125,7 +125,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
       const cost = chatCost(request, resolved, turn.input);
 
-      if (body.stream) return answerStream(request, reply, cost, ({ id }) => chatScript(chat, turn, id));
+      if (body.stream)
+        return answerStream(request, reply, cost, ({ id }, signal) => chatScript(chat, turn, id, signal));
 
       return answerJson(request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(turn.input, signal);

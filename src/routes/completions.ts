@@ -81,8 +81,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, model, input);
 
       if (input.stream)
-        return answerStream(request, reply, cost, ({ retry }) =>
-          completionScript(chat, input, retry !== undefined),
+        return answerStream(request, reply, cost, ({ retry }, signal) =>
+          completionScript(chat, input, signal, retry !== undefined),
         );
 
       return answerJson(request, reply, cost, async (_admission, signal) => {

@@ -89,9 +89,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, resolved, input, body);
 
       if (body.stream)
-        return answerStream(request, reply, cost, ({ id }) => {
+        return answerStream(request, reply, cost, ({ id }, signal) => {
           const estimated = estimatedUsage(input, 0).prompt_tokens;
-          return surfaceScript(chat, input, { writer: () => messagesWriter(contextOf(id), estimated) });
+          return surfaceScript(chat, input, signal, {
+            writer: () => messagesWriter(contextOf(id), estimated),
+          });
         });
 
       return answerJson(request, reply, cost, async ({ id }, signal) => {

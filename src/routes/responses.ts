@@ -132,9 +132,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, resolved, chatInput, { ...body, input: items });
 
       if (body.stream)
-        return answerStream(request, reply, cost, ({ id }) => {
+        return answerStream(request, reply, cost, ({ id }, signal) => {
           const context = contextOf(id);
-          return surfaceScript(chat, chatInput, {
+          return surfaceScript(chat, chatInput, signal, {
             writer: () => responseWriter(context),
             stored: (blocks: AnswerBlocks, tokens: AnswerTokens) =>
               keep(endedResponse(context, blocks, tokens)),

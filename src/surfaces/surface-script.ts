@@ -5,7 +5,7 @@ import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
 import type { Outcome } from '../ledger/types.ts';
-import { type Script, Tally } from '../requests/stream-script.ts';
+import { once, type Script, Tally } from '../requests/stream-script.ts';
 import { AnswerBlocks, type BlockWriter } from './answer-blocks.ts';
 
 /** Writes the events of a surface. Each stream and each replay has its own writer. */
@@ -24,28 +24,24 @@ export type Surface = {
   stored?(blocks: AnswerBlocks, tokens: AnswerTokens): Partial<Outcome>;
 };
 
-export function surfaceScript(engine: ChatEngine, input: CompletionInput, surface: Surface): Script {
+export function surfaceScript(
+  engine: ChatEngine,
+  input: CompletionInput,
+  signal: AbortSignal,
+  surface: Surface,
+): Script {
   const tally = new Tally(input);
   const writer = surface.writer();
   const blocks = new AnswerBlocks(writer);
-  let signal: AbortSignal | undefined;
-  let hasStarted = false;
   let isWhole = false;
-  const start = () => {
-    if (hasStarted) return '';
-    hasStarted = true;
-    return writer.start();
-  };
+  const start = once(() => writer.start());
   return {
-    chunks(of) {
-      signal = of;
-      return engine.stream(input, of);
-    },
+    chunks: () => engine.stream(input, signal),
     encode(chunk) {
       tally.add(chunk);
       // The last chunk only has the usage. Some servers never send a `finish_reason`.
       isWhole ||= chunk.choices.length === 0 && Boolean(chunk.usage);
-      blocks.isStopped = signal !== undefined && wasStopped(signal);
+      blocks.isStopped = wasStopped(signal);
       return start() + blocks.add(chunk);
     },
     outcome: (isKept) => ({
