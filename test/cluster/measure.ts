@@ -9,7 +9,7 @@ import { Load } from './load.ts';
 const BEFORE_MS = 4000;
 /** After this time without a failure, the service has recovered. */
 const QUIET_MS = 5000;
-/** A lease and a sweep (contract section 10), and some time for a busy machine. */
+/** A lease and a sweep (contract section 5), and some time for a busy machine. */
 const SETTLED_WITHIN_MS = 90_000;
 const RECOVERED_WITHIN_MS = 120_000;
 

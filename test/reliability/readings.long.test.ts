@@ -92,7 +92,7 @@ t.test('82: if Postgres is killed while requests are in flight, the quota is not
   t.match(await history.check(databaseUrl, { ceiling }), { faults: [], final: ceiling });
 });
 
-for (const ceiling of [1, 2000])
+for (const ceiling of [1, 10_000])
   t.test(`83: three replicas serve exactly a quota of ${ceiling}`, async (t) => {
     const { client, databaseUrl, replicas } = await startCluster(t, {
       count: 3,
@@ -100,7 +100,7 @@ for (const ceiling of [1, 2000])
     });
     const owner: Caller = await client.signUp();
     const history = new History();
-    const waves = ceiling === 1 ? 1 : 8;
+    const waves = Math.ceil((ceiling + 1) / 300);
     for (let wave = 1; wave <= waves; wave += 1) {
       await Promise.all(
         Array.from({ length: 300 }, (_, n) => history.chat(replicas[n % 3]?.origin as string, owner)),
