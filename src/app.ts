@@ -1,8 +1,8 @@
 /** The HTTP service: its plugins and routes, with their scopes and order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
-import { LocalSlots } from './concurrency/slots.ts';
-import { documentation } from './docs/documentation.ts';
+import { LocalSlots, type Slots } from './concurrency/slots.ts';
+import { type Documentation, documentation } from './docs/documentation.ts';
 import { createEngines } from './engines/index.ts';
 import { KeyLookup } from './keys/lookup.ts';
 import { Ledger } from './ledger/ledger.ts';
@@ -76,10 +76,10 @@ import { processId } from './store/leases.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { SharedSlots } from './workers/shared-limits.ts';
 
-const pages: FastifyPluginAsync = async (scope) => {
+const pages: FastifyPluginAsync<{ documentation: Documentation }> = async (scope, { documentation }) => {
   scope.register(pageLimit);
   scope.register(dashboard);
-  scope.register(docs);
+  scope.register(docs, { documentation });
   scope.register(reference);
   scope.register(securityContact);
 };
@@ -103,7 +103,7 @@ const operatorRoutes: FastifyPluginAsync = async (scope) => {
 };
 
 /** For the session cookie, never a Bearer key. */
-const dashboardRoutes: FastifyPluginAsync = async (scope) => {
+const dashboardRoutes: FastifyPluginAsync<{ slots: Slots }> = async (scope, { slots }) => {
   scope.register(sessions);
   scope.register(passwords);
   scope.register(auth);
@@ -115,7 +115,7 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
     signedIn.register(keys);
     signedIn.register(subscription);
     signedIn.register(usageHistory);
-    signedIn.register(requestLog);
+    signedIn.register(requestLog, { slots });
     signedIn.register(webhook);
     signedIn.register(operatorRoutes);
   });
@@ -141,14 +141,20 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-const api: FastifyPluginAsync = async (scope) => {
+const api: FastifyPluginAsync<{ slots: Slots }> = async (scope, { slots }) => {
   scope.register(publicRoutes);
-  scope.register(dashboardRoutes);
+  scope.register(dashboardRoutes, { slots });
   scope.register(callerRoutes);
 };
 
+/** The app, and those of its parts that the process uses. */
+export type App = {
+  app: FastifyInstance;
+  documentation: Documentation;
+};
+
 /** Builds the app without listening or querying, so the database may still be opening. */
-export async function buildApp(resources: Resources): Promise<FastifyInstance> {
+export async function buildApp(resources: Resources): Promise<App> {
   const { config, database, membership } = resources;
   const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -160,7 +166,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const ledger = new Ledger(database, config.plans, app.log, metrics, processId(membership?.service));
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
   app.register(pipelining);
-  app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger, slots });
+  app.register(services, { ...resources, engines, keyLookup, ledger });
 
   app.register(spans, { tracer: resources.tracer });
   app.register(abortedRequests);
@@ -186,11 +192,11 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(calls);
   app.register(measured, { metrics, database });
 
-  app.register(pages);
+  app.register(pages, { documentation: search });
   app.register(health, { database });
   app.register(metricsRoute);
-  app.register(api, { prefix: '/api/v1' });
+  app.register(api, { prefix: '/api/v1', slots });
 
   app.register(methodFallbacks);
-  return app as unknown as FastifyInstance;
+  return { app: app as unknown as FastifyInstance, documentation: search };
 }

@@ -44,13 +44,13 @@ async function run(config: Config): Promise<void> {
     if (running !== undefined) say(banner(running, config));
     return;
   }
-  const { app, ...started } = await (worker === undefined
+  const { app, documentation, ...started } = await (worker === undefined
     ? serveAlone(config)
     : (await import('./process/worker.ts')).startWorker(config, worker));
   if (worker === undefined)
     say(banner({ port: started.port, databaseVersion: await started.database.version() }, config));
   // Start now, because requests during the first search would wait for it.
-  setImmediate(() => void app.documentation());
+  setImmediate(() => void documentation());
   trimMemoryAfterStart(app);
 }
 

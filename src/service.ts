@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { App } from './app.ts';
 import type { CommandContext } from './commands/command.ts';
 import { commandHandler } from './commands/operator.ts';
 import type { Config } from './config.ts';
@@ -15,8 +16,7 @@ import { settingOnce } from './store/settings.ts';
 import { WebhookSender } from './webhooks/sender.ts';
 import type { Membership } from './workers/membership.ts';
 
-export type Service = {
-  app: FastifyInstance;
+export type Service = App & {
   database: Database;
   port: number;
   /** Stops accepting requests, waits for open ones, and closes the database. Call it once. */
@@ -65,7 +65,7 @@ export async function startService(
   let context: Omit<CommandContext, 'config'> | undefined;
   const lock = await lockFolder(config, location, () => context);
   let opening: Opening | undefined;
-  let building: Promise<FastifyInstance> | undefined;
+  let building: Promise<App> | undefined;
   try {
     const tracer = config.telemetry && (await import('./telemetry/otlp.ts')).startTracer(config.telemetry);
     opening = membership ? startOpening(location) : startMigrated(config, location);
@@ -77,16 +77,17 @@ export async function startService(
         await settingOnce(database.db, 'session_secret', () => randomBytes(32).toString('base64url')),
       ];
     }
-    async function build(): Promise<FastifyInstance> {
+    async function build(): Promise<App> {
       const { buildApp } = await import('./app.ts');
       const sessionSecrets = () => secrets as NonNullable<typeof secrets>;
-      const app = await buildApp({ config, database, sessionSecrets, tracer, membership });
-      await app.ready();
-      return app;
+      const built = await buildApp({ config, database, sessionSecrets, tracer, membership });
+      await built.app.ready();
+      return built;
     }
     // Run both at once, because the embedded database starts in its own thread.
     building = build();
-    const [app] = await Promise.all([building, ready()]);
+    const [built] = await Promise.all([building, ready()]);
+    const { app } = built;
     await app.ledger.start();
     await app.keyLookup.start();
     await app.listen({
@@ -105,7 +106,7 @@ export async function startService(
     const reloads = new UpstreamReloads(database.db, app.ledger.process, reloadHere, log);
     if (database.kind === 'postgres' && config.upstreams !== undefined) reloads.start();
     return {
-      app,
+      ...built,
       database,
       reload: reloadHere,
       port: (app.server.address() as AddressInfo).port,
@@ -123,7 +124,7 @@ export async function startService(
     };
   } catch (error) {
     await building?.then(
-      (app) => app.close(),
+      ({ app }) => app.close(),
       () => {},
     );
     await opening?.database.close();

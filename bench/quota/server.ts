@@ -51,10 +51,8 @@ app.register(settings, {
   config,
   database,
   sessionSecrets: () => [''],
-  documentation: unused,
   engines: unused,
   keyLookup: unused,
-  slots: unused,
   ledger,
 });
 app.register(errors);

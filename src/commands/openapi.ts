@@ -8,7 +8,7 @@ import { projectRoot } from '../project.ts';
 // The document must not depend on the environment. No query runs, so nothing connects to Postgres.
 const config = loadConfig({ LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://nobody@localhost/nothing' });
 const database = await openDatabase({ url: String(config.databaseUrl) });
-const app = await buildApp({
+const { app } = await buildApp({
   config,
   database,
   sessionSecrets: () => ['not used to sign anything'.repeat(2)],

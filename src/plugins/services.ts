@@ -1,10 +1,8 @@
 /** Adds the process's shared resources to the app, for use in requests. */
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Slots } from '../concurrency/slots.ts';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
-import type { Documentation } from '../docs/documentation.ts';
 import type { Engines } from '../engines/engines.ts';
 import type { KeyLookup } from '../keys/lookup.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -27,30 +25,25 @@ declare module 'fastify' {
   interface FastifyInstance {
     config: Config;
     db: Db;
-    documentation: Documentation;
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
     /** Null if this process is not one of several workers. */
     membership: Membership | null;
-    slots: Slots;
     sessionSecrets: readonly [string, ...string[]];
   }
 }
 
-type Services = Pick<FastifyInstance, 'documentation' | 'engines' | 'keyLookup' | 'ledger' | 'slots'>;
+type Services = Pick<FastifyInstance, 'engines' | 'keyLookup' | 'ledger'>;
 
 export default fp<Resources & Services>(
-  async (app, { config, database, membership = null, sessionSecrets, ...services }) => {
-    const { documentation, engines, keyLookup, ledger, slots } = services;
+  async (app, { config, database, engines, keyLookup, ledger, membership = null, sessionSecrets }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
-    app.decorate('documentation', documentation);
     app.decorate('engines', engines);
     app.decorate('keyLookup', keyLookup);
     app.decorate('ledger', ledger);
     app.decorate('membership', membership);
-    app.decorate('slots', slots);
     app.decorate('sessionSecrets', { getter: sessionSecrets });
     app.addHook('onRequest', (request, reply, done) => {
       reply.headers(idHeaders(request));

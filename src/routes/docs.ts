@@ -4,6 +4,7 @@ import { html } from 'ghtml';
 import { LRUCache } from 'lru-cache';
 import { type ErrorCode, errorCodes } from '../../schemas/errors.ts';
 import { searchPage } from '../docs/docs-search.ts';
+import type { Documentation } from '../docs/documentation.ts';
 import { errorCodePage, errorIndexMarkdown, errorMarkdown } from '../docs/error-pages.ts';
 import { guideIndexMarkdown, guidePage } from '../docs/guide-pages.ts';
 import { guides } from '../docs/guides.ts';
@@ -40,7 +41,10 @@ const noSuch = (what: string, list: string): Page => ({
 `,
 });
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ documentation: Documentation }> = async (
+  app,
+  { documentation },
+) => {
   const { publicUrl } = app.config;
   const indexes = new Map<string, Page>();
   const index = (path: string, markdown: () => string) => {
@@ -106,7 +110,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(SEARCH_PATH, { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
     const query = request.query.q.trim();
     const name = `${request.query.page} ${query}`;
-    const page = searches.get(name) ?? (await searchPage(query, request.query.page, app.documentation));
+    const page = searches.get(name) ?? (await searchPage(query, request.query.page, documentation));
     searches.set(name, page);
     return sendPage(reply, page);
   });

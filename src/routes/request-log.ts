@@ -9,6 +9,7 @@ import {
   RequestLog,
   RequestLogQuery,
 } from '../../schemas/request-log.ts';
+import type { Slots } from '../concurrency/slots.ts';
 import { ApiError } from '../errors.ts';
 import { logAsCsv, logAsJson } from '../request-log/export.ts';
 import { filterFrom } from '../request-log/filter.ts';
@@ -25,7 +26,7 @@ function fileName(format: string, { from, to = new Date() }: LogFilter): string 
   return `parley-requests-${first}to-${day(Math.max(to.getTime() - 1, 0))}.${format}`;
 }
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ slots: Slots }> = async (app, { slots }) => {
   app.get(
     '/requests',
     {
@@ -69,7 +70,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { format = 'json' } = request.query;
       const filter = filterFrom(request.query);
       const oneAtATime = { name: `export:${accountId}`, slots: 1, waiting: 0 };
-      const release = await app.slots.take(oneAtATime).catch(() => {
+      const release = await slots.take(oneAtATime).catch(() => {
         throw new ApiError('tooManyCalls', {
           message: 'This account is already exporting its request log. Wait for that export to finish.',
         });

@@ -39,8 +39,8 @@ const answers: Record<string, string> = {
   'what is parley-builtin': 'models#what-parley-builtin-is',
 };
 
-onEachDatabase(t, {}, async (t, { app }) => {
-  const engines = createEngines({ publicUrl }, app.documentation);
+onEachDatabase(t, {}, async (t, { documentation }) => {
+  const engines = createEngines({ publicUrl }, documentation);
 
   const complete = (content: string, input: Partial<CompletionInput> = {}) =>
     engines.chat.complete(

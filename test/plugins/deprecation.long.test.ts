@@ -17,7 +17,7 @@ async function appWith(t: Test, announced: Deprecation, schema: object = {}) {
   const database = await freshDatabase('embedded');
   const opened = await openDatabase({ dataDir: String(database.env.DATA_DIR) });
   const config = loadConfig({ PORT: '0', LOG_LEVEL: 'silent', ...database.env });
-  const app = await buildApp({
+  const { app } = await buildApp({
     config,
     database: opened,
     sessionSecrets: () => ['a secret for this test only'.repeat(2)],

@@ -9,7 +9,7 @@ import { Client, type OpenApi } from '../support/http.ts';
 import { startTestService } from '../support/service.ts';
 
 async function start(t: Test, database: Database): Promise<{ app: FastifyInstance; client: Client }> {
-  const app = await buildApp({
+  const { app } = await buildApp({
     config: loadConfig({ LOG_LEVEL: 'silent' }),
     database,
     sessionSecrets: () => ['x'.repeat(32)],
