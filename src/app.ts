@@ -28,7 +28,7 @@ import passwords from './plugins/passwords.ts';
 import pipelining from './plugins/pipelining.ts';
 import queries from './plugins/queries.ts';
 import rateLimit from './plugins/rate-limit.ts';
-import redis from './plugins/redis.ts';
+import redisConnection, { openRedis } from './plugins/redis.ts';
 import refusals from './plugins/refusals.ts';
 import securityHeaders from './plugins/security-headers.ts';
 import services, { type Resources } from './plugins/services.ts';
@@ -165,6 +165,8 @@ export async function buildApp(resources: Resources): Promise<App> {
   const engines = createEngines(config, search, metrics, resources.tracer, sharedSlots);
   const ledger = new Ledger(database, config.plans, app.log, metrics, processId(membership?.service));
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
+  const redis = await openRedis(config.redisUrl, app.log);
+
   app.register(pipelining);
   app.register(services, { ...resources, engines, keyLookup, ledger });
 
@@ -181,20 +183,20 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(varyByOrigin);
   app.register(singleHeaders);
   app.register(credentials);
-  app.register(bodies);
+  app.register(bodies, { membership });
   app.register(inFlightRequests, { database });
   app.register(draining);
   app.register(unreadAnswers);
   app.register(unnoticedProxy);
   app.register(eventStreams);
-  app.register(redis);
-  app.register(rateLimit);
-  app.register(calls);
+  app.register(redisConnection, { redis });
+  app.register(rateLimit, { membership, redis });
+  app.register(calls, { membership, redis });
   app.register(measured, { metrics, database });
 
   app.register(pages, { documentation: search });
-  app.register(health, { database });
-  app.register(metricsRoute);
+  app.register(health, { database, membership });
+  app.register(metricsRoute, { membership });
   app.register(api, { prefix: '/api/v1', slots });
 
   app.register(methodFallbacks);

@@ -6,8 +6,10 @@ import { BodyError } from '../bodies/parse.ts';
 import { BodyParser, BusyError } from '../bodies/parser.ts';
 import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
 import { payloadTooLarge } from '../bodies/too-large.ts';
+import type { Config } from '../config.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey } from '../limits/address.ts';
+import type { Membership } from '../workers/membership.ts';
 import { shareOf } from '../workers/settings.ts';
 import { SharedBudget } from '../workers/shared-budget.ts';
 import { askForBody } from './client-errors.ts';
@@ -67,14 +69,14 @@ function mayBeLeftOut(app: FastifyInstance, body: unknown): boolean {
   return schema !== undefined && !schema.required?.length && !schema.minProperties;
 }
 
-function budgetOf({ config: { bodyMemoryBytes }, membership }: FastifyInstance): Budget {
-  if (membership === null) return new BodyBudget(bodyMemoryBytes);
+function budgetOf({ bodyMemoryBytes }: Config, membership: Membership | undefined): Budget {
+  if (membership === undefined) return new BodyBudget(bodyMemoryBytes);
   return new SharedBudget(membership.primary, shareOf(workerBytes(bodyMemoryBytes), membership.workers));
 }
 
-export default fp(
-  async (app) => {
-    const reader = new BodyReader(budgetOf(app));
+export default fp<{ membership: Membership | undefined }>(
+  async (app, { membership }) => {
+    const reader = new BodyReader(budgetOf(app.config, membership));
     const parser = new BodyParser();
 
     app.addHook('onRoute', (route) => {

@@ -1,15 +1,17 @@
 /** Limits on requests, refunds, and sign-ins, by account or else by IP address, with headers. Contract section 5. */
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { QuotaReading } from '../ledger/quota.ts';
 import { quotaLimit } from '../ledger/quota.ts';
 import { addressKey } from '../limits/address.ts';
 import { rateLimitExceeded } from '../limits/exceeded.ts';
 import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-windows.ts';
+import type { RedisLink } from '../limits/redis-link.ts';
 import { RedisWindows } from '../limits/redis-windows.ts';
 import { type SignInLimits, signInLimits } from '../limits/sign-in.ts';
 import { type LimitReading, rateHeaders } from '../rate-headers.ts';
+import type { Membership } from '../workers/membership.ts';
 import { SharedWindows } from '../workers/shared-limits.ts';
 
 const MINUTE_MS = 60_000;
@@ -73,18 +75,20 @@ function storeOn(windows: Windows) {
   };
 }
 
-function openWindows({ membership, redis }: FastifyInstance): Windows {
-  const own = membership === null ? new MemoryWindows() : new SharedWindows(membership.primary);
-  return redis === null ? own : new RedisWindows(redis, own);
+type Shared = { membership: Membership | undefined; redis: RedisLink | undefined };
+
+function openWindows({ membership, redis }: Shared): Windows {
+  const own = membership === undefined ? new MemoryWindows() : new SharedWindows(membership.primary);
+  return redis === undefined ? own : new RedisWindows(redis, own);
 }
 
 const isOfPlan = ({ caller, routeOptions }: FastifyRequest) =>
   caller.keyId !== null || routeOptions.config.meter !== undefined;
 
-export default fp(
-  async (app) => {
+export default fp<Shared>(
+  async (app, shared) => {
     const { authAttemptsPerMinute, plans } = app.config;
-    const windows = openWindows(app);
+    const windows = openWindows(shared);
     await app.register(rateLimit, { global: false, store: storeOn(windows) });
     app.decorateRequest('requestsLimit', null);
 

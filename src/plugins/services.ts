@@ -28,8 +28,6 @@ declare module 'fastify' {
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
-    /** Null if this process is not one of several workers. */
-    membership: Membership | null;
     sessionSecrets: readonly [string, ...string[]];
   }
 }
@@ -37,13 +35,12 @@ declare module 'fastify' {
 type Services = Pick<FastifyInstance, 'engines' | 'keyLookup' | 'ledger'>;
 
 export default fp<Resources & Services>(
-  async (app, { config, database, engines, keyLookup, ledger, membership = null, sessionSecrets }) => {
+  async (app, { config, database, engines, keyLookup, ledger, sessionSecrets }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
     app.decorate('engines', engines);
     app.decorate('keyLookup', keyLookup);
     app.decorate('ledger', ledger);
-    app.decorate('membership', membership);
     app.decorate('sessionSecrets', { getter: sessionSecrets });
     app.addHook('onRequest', (request, reply, done) => {
       reply.headers(idHeaders(request));

@@ -6,12 +6,15 @@ import { ref } from '../../schemas/common.ts';
 import { Health } from '../../schemas/service.ts';
 import type { Database } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
+import type { Membership } from '../workers/membership.ts';
 
 const DATABASE_TIMEOUT_MS = 1000;
 
 const notReady = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
-const routes: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
+type Options = { database: Database; membership: Membership | undefined };
+
+const routes: FastifyPluginAsyncTypebox<Options> = async (app, { database, membership }) => {
   async function askDatabase(): Promise<void> {
     const answered = new AbortController();
     const late = delay(DATABASE_TIMEOUT_MS, undefined, { signal: answered.signal, ref: false }).then(
@@ -64,7 +67,7 @@ const routes: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { 
     },
     async () => {
       app.drain.notePoll();
-      app.membership?.primary.notify('notePoll');
+      membership?.primary.notify('notePoll');
       if (app.drain.isUnderWay) throw notReady('The process is shutting down.');
       await databaseAnswers().catch((error) => {
         throw notReady(error);

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { isLoopback } from '../limits/address.ts';
 import { bearerCredential } from '../requests/credentials.ts';
+import type { Membership } from '../workers/membership.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
@@ -12,7 +13,10 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 const isForwarded = ({ headers }: FastifyRequest) =>
   (headers.forwarded ?? headers['x-forwarded-for'] ?? headers['x-real-ip'] ?? headers.via) !== undefined;
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ membership: Membership | undefined }> = async (
+  app,
+  { membership },
+) => {
   const { metricsToken } = app.config;
   const expected = metricsToken === undefined ? undefined : digest(metricsToken);
 
@@ -36,7 +40,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return reply
       .type(app.metrics.contentType)
       .header('cache-control', 'no-store')
-      .send((await app.membership?.primary.ask('readMetrics')) ?? (await app.metrics.text()));
+      .send((await membership?.primary.ask('readMetrics')) ?? (await app.metrics.text()));
   });
 };
 
