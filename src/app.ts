@@ -18,7 +18,7 @@ import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-streams.ts';
 import idempotency from './plugins/idempotency.ts';
 import inFlightRequests from './plugins/in-flight-requests.ts';
-import { methodFallbacks, methodRegister } from './plugins/methods.ts';
+import { KnownPaths, methodFallbacks, methodRegister } from './plugins/methods.ts';
 import measured from './plugins/metrics.ts';
 import credentials from './plugins/misplaced-keys.ts';
 import openapi from './plugins/openapi.ts';
@@ -122,8 +122,8 @@ const dashboardRoutes: FastifyPluginAsync<{ slots: Slots }> = async (scope, { sl
 };
 
 /** For a Bearer key with the right scope, or a web session. Requests with a key never use the session store. */
-const callerRoutes: FastifyPluginAsync = async (scope) => {
-  scope.register(preflights);
+const callerRoutes: FastifyPluginAsync<{ paths: KnownPaths }> = async (scope, { paths }) => {
+  scope.register(preflights, { paths });
   scope.register(async (guarded) => {
     guarded.register(callerGuard);
     guarded.register(idempotency);
@@ -141,16 +141,17 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-const api: FastifyPluginAsync<{ slots: Slots }> = async (scope, { slots }) => {
+const api: FastifyPluginAsync<{ paths: KnownPaths; slots: Slots }> = async (scope, { paths, slots }) => {
   scope.register(publicRoutes);
   scope.register(dashboardRoutes, { slots });
-  scope.register(callerRoutes);
+  scope.register(callerRoutes, { paths });
 };
 
 /** The app, and those of its parts that the process uses. */
 export type App = {
   app: FastifyInstance;
   documentation: Documentation;
+  paths: KnownPaths;
 };
 
 /** Builds the app without listening or querying, so the database may still be opening. */
@@ -158,6 +159,7 @@ export async function buildApp(resources: Resources): Promise<App> {
   const { config, database, membership } = resources;
   const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();
 
+  const paths = new KnownPaths();
   const metrics = new Metrics();
   const search = documentation(() => app.swagger());
   const sharedSlots = membership && new SharedSlots(membership.primary);
@@ -173,12 +175,12 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(spans, { tracer: resources.tracer });
   app.register(abortedRequests);
   app.register(securityHeaders);
-  app.register(errors);
+  app.register(errors, { paths });
   app.register(deprecation);
   app.register(clientErrors);
   app.register(refusals);
   app.register(openapi);
-  app.register(methodRegister);
+  app.register(methodRegister, { paths });
   app.register(queries);
   app.register(varyByOrigin);
   app.register(singleHeaders);
@@ -197,8 +199,8 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(pages, { documentation: search });
   app.register(health, { database, membership });
   app.register(metricsRoute, { membership });
-  app.register(api, { prefix: '/api/v1', slots });
+  app.register(api, { prefix: '/api/v1', paths, slots });
 
-  app.register(methodFallbacks);
-  return { app: app as unknown as FastifyInstance, documentation: search };
+  app.register(methodFallbacks, { paths });
+  return { app: app as unknown as FastifyInstance, documentation: search, paths };
 }

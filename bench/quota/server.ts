@@ -12,6 +12,7 @@ import { migrate } from '../../src/database/migrate.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Admission } from '../../src/ledger/types.ts';
 import errors from '../../src/plugins/errors.ts';
+import { KnownPaths } from '../../src/plugins/methods.ts';
 import settings from '../../src/plugins/services.ts';
 import { serverOptions } from '../../src/server-options.ts';
 
@@ -55,7 +56,7 @@ app.register(settings, {
   keyLookup: unused,
   ledger,
 });
-app.register(errors);
+app.register(errors, { paths: new KnownPaths() });
 for (const schema of components) app.addSchema(schema);
 
 const accountOf = (request: FastifyRequest) =>

@@ -12,7 +12,7 @@ import { isOwnOrigin } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
 import { ownAddress } from '../requests/csrf.ts';
 import { listedOrigins, ORIGINS_PER_QUERY } from '../store/origins.ts';
-import { methodNotAllowed } from './methods.ts';
+import { type KnownPaths, methodNotAllowed } from './methods.ts';
 
 const MAX_AGE_SECONDS = 600;
 /** OpenAI's clients send a dozen custom headers. */
@@ -68,8 +68,8 @@ export const varyByOrigin = fp(
 );
 
 /** Responds to preflights for every path of its scope. Register it outside the guards. */
-export const preflights = fp(
-  async (scope) => {
+export const preflights = fp<{ paths: KnownPaths }>(
+  async (scope, { paths: known }) => {
     // Runs one statement at a time, so that a flood of preflights uses only one connection.
     const listed = new GroupCommit<string, boolean>({
       batchSize: ORIGINS_PER_QUERY,
@@ -109,7 +109,7 @@ export const preflights = fp(
         url.slice(prefix.length),
         { schema: { hide: true }, config: { access: 'caller' } },
         async (request, reply) => {
-          if (preflightOrigin(request) === undefined) throw methodNotAllowed(scope, url);
+          if (preflightOrigin(request) === undefined) throw methodNotAllowed(known, url);
           return reply.code(204).send();
         },
       );

@@ -12,13 +12,13 @@ import { ApiError } from '../errors.ts';
 import { rateHeaderNames } from '../rate-headers.ts';
 import { envelopeFor } from '../requests/envelope.ts';
 import { toApiError } from '../requests/errors.ts';
-import { methodNotAllowed } from './methods.ts';
+import { type KnownPaths, methodNotAllowed } from './methods.ts';
 
 /** Without free connections to Postgres, requests fail by the hundred. This advice is logged once per interval. */
 const HINT_MS = 60_000;
 
-export default fp(
-  async (app) => {
+export default fp<{ paths: KnownPaths }>(
+  async (app, { paths }) => {
     const { databaseConnections } = app.config;
 
     let hintedAt = Number.NEGATIVE_INFINITY;
@@ -63,8 +63,8 @@ export default fp(
     app.setNotFoundHandler(async (request, reply) => {
       // Missing files match a route too.
       const isRouted = app.supportedMethods.includes(request.method);
-      const route = isRouted ? undefined : app.routeAt(request.url.split('?', 1)[0] as string);
-      if (route !== undefined) return answer(methodNotAllowed(app, route), request, reply);
+      const route = isRouted ? undefined : paths.match(request.url.split('?', 1)[0] as string);
+      if (route !== undefined) return answer(methodNotAllowed(paths, route), request, reply);
       await app.limits.countPage(request);
       if (wantsNotFoundPage(request)) return sendDashboard(reply.code(404));
       return answer(new ApiError('notFound'), request, reply);

@@ -29,16 +29,16 @@ const preflighter =
   };
 
 onEachDatabase(t, {}, async (t, service) => {
-  const { app, client, database } = service;
+  const { client, database, paths: known } = service;
   const owner = await client.signUp();
   const { key } = await client.createKey(owner, { allowed_origins: [LISTED, 'https://bücher.example'] });
   const preflight = preflighter(client.origin);
 
-  const paths = [...app.methodsOf.keys()]
+  const paths = [...known.methodsOf.keys()]
     .filter((url) => url.startsWith(API))
     .map((url) => ({ path: url.slice(API.length).replace(':id', NO_ID).replace('*', 'a/b'), url }));
   const pathsOf = (isCaller: boolean) =>
-    paths.filter(({ url }) => (app.accessOf(url) === 'caller') === isCaller).map(({ path }) => path);
+    paths.filter(({ url }) => (known.accessOf(url) === 'caller') === isCaller).map(({ path }) => path);
   const callerPaths = pathsOf(true);
   const otherPaths = pathsOf(false);
   t.ok(callerPaths.length >= 9 && otherPaths.length >= 12, JSON.stringify({ callerPaths, otherPaths }));
@@ -135,7 +135,7 @@ onEachDatabase(t, {}, async (t, service) => {
         }
       }
       for (const { path, url } of paths.filter(({ path }) => otherPaths.includes(path))) {
-        for (const method of app.methodsOf.get(url) ?? []) {
+        for (const method of known.methodsOf.get(url) ?? []) {
           const headers = { origin: LISTED, authorization: `Bearer ${key}` };
           t.same(
             corsHeaders(await fetch(`${client.origin}${API}${path}`, { method, headers })),

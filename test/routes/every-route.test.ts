@@ -41,7 +41,7 @@ function documented(method: string, url: string): Operation {
   return operation as Operation;
 }
 
-const routes = [...app.methodsOf]
+const routes = [...service.paths.methodsOf]
   .filter(([url]) => url.startsWith(API))
   .flatMap(([url, methods]) => [...methods].map((method) => ({ method, url, path: url.slice(API.length) })))
   .filter(({ method }) => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method));
@@ -72,7 +72,7 @@ const jsonBody = 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
 const methodsTried = METHODS.filter((method) => !skipped.has(method));
 
 t.test('every path returns 405 with Allow for each unsupported method, with or without a body', async (t) => {
-  for (const [url, methods] of app.methodsOf)
+  for (const [url, methods] of service.paths.methodsOf)
     for (const method of methodsTried.filter((method) => !methods.has(method)))
       for (const rest of [noBody, emptyBody, jsonBody])
         t.match(
@@ -183,7 +183,7 @@ for (const { method, path, url } of routes) {
 }
 
 t.test('every API path returns 405 methodNotAllowed, and Allow lists all documented methods', async (t) => {
-  for (const [url, methods] of app.methodsOf) {
+  for (const [url, methods] of service.paths.methodsOf) {
     if (!url.startsWith(API)) continue;
     const known = [...methods].filter((method) =>
       ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method),
