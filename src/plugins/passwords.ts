@@ -13,20 +13,44 @@ import { deviceOf, ownSession } from './sessions.ts';
 type Claimed = ProvenAccount & MarkedAccount & { signInsResetAt: Date | null };
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** Checks the password of a sign-in. Takes equally long without an account. Throws like `checkCurrentPassword`. */
-    checkSignIn(
-      request: FastifyRequest,
-      email: string,
-      account: Claimed | undefined,
-      password: string,
-    ): Promise<boolean>;
-    /** Checks the password of the signed-in account. Throws `rateLimitExceeded` or `overloaded`. */
-    checkCurrentPassword(request: FastifyRequest, account: ProvenAccount, password: string): Promise<boolean>;
-  }
   interface FastifyRequest {
     failedAccountId: string | null;
   }
+}
+
+async function verified(
+  request: FastifyRequest,
+  account: ProvenAccount | undefined,
+  password: string,
+): Promise<boolean> {
+  const isRight = await verifyPassword(account?.passwordHash ?? null, password, addressKey(request.ip));
+  if (!isRight && account !== undefined) request.failedAccountId = account.id;
+  return isRight;
+}
+
+/** Checks the password of a sign-in. Takes equally long without an account. Throws like `checkCurrentPassword`. */
+export async function checkSignIn(
+  request: FastifyRequest,
+  email: string,
+  account: Claimed | undefined,
+  password: string,
+): Promise<boolean> {
+  const { limits, sessionSecrets } = request.server;
+  const device = deviceOf(request);
+  const isKnown = device !== undefined && isKnownDevice(device, account, sessionSecrets);
+  const knownDevice = isKnown ? device.nonce : null;
+  const attempt = { email, knownDevice, resetAt: account?.signInsResetAt ?? null };
+  return limits.limitSignIn(request, attempt, () => verified(request, account, password));
+}
+
+/** Checks the password of the signed-in account. Throws `rateLimitExceeded` or `overloaded`. */
+export async function checkCurrentPassword(
+  request: FastifyRequest,
+  account: ProvenAccount,
+  password: string,
+): Promise<boolean> {
+  const { limits } = request.server;
+  return limits.limitSession(ownSession(request).id, () => verified(request, account, password));
 }
 
 export default fp(
@@ -36,28 +60,6 @@ export default fp(
     app.addHook('onReady', async () => {
       await commonPasswords();
     });
-
-    const verified = async (
-      request: FastifyRequest,
-      account: ProvenAccount | undefined,
-      password: string,
-    ) => {
-      const isRight = await verifyPassword(account?.passwordHash ?? null, password, addressKey(request.ip));
-      if (!isRight && account !== undefined) request.failedAccountId = account.id;
-      return isRight;
-    };
-
-    app.decorate('checkSignIn', (request, email, account, password) => {
-      const device = deviceOf(request);
-      const isKnown = device !== undefined && isKnownDevice(device, account, app.sessionSecrets);
-      const knownDevice = isKnown ? device.nonce : null;
-      const attempt = { email, knownDevice, resetAt: account?.signInsResetAt ?? null };
-      return limits.limitSignIn(request, attempt, () => verified(request, account, password));
-    });
-
-    app.decorate('checkCurrentPassword', (request, account, password) =>
-      limits.limitSession(ownSession(request).id, () => verified(request, account, password)),
-    );
 
     // After the response, so that its timing does not reveal whether the account exists. Once a minute, so that an
     // attacker cannot fill the audit trail.

@@ -14,6 +14,7 @@ import { assertAcceptable, assertDifferent } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey, sourceOf } from '../limits/address.ts';
+import { checkCurrentPassword } from '../plugins/passwords.ts';
 import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
@@ -53,7 +54,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
   /** @throws ApiError `invalidLogin`, `rateLimitExceeded` */
   const prove = async (request: FastifyRequest, account: Account, password: string): Promise<Account> => {
-    if (!(await app.checkCurrentPassword(request, account, password))) throw wrongPassword();
+    if (!(await checkCurrentPassword(request, account, password))) throw wrongPassword();
     return account;
   };
 

@@ -7,6 +7,7 @@ import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey, sourceOf } from '../limits/address.ts';
+import { checkSignIn } from '../plugins/passwords.ts';
 import sessionGuard from '../plugins/session-guard.ts';
 import { beginSession, signOut } from '../plugins/sessions.ts';
 import { assertSameSite } from '../requests/csrf.ts';
@@ -90,7 +91,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { email, password } = request.body;
       const found = await findByEmail(app.db, email);
-      const isRight = await app.checkSignIn(request, email, found, password);
+      const isRight = await checkSignIn(request, email, found, password);
       if (found === undefined || !isRight) throw new ApiError('invalidLogin');
       if (found.suspendedAt !== null) throw accountSuspended(operatorContact);
       await beginSession(request, found, 'signedIn');
