@@ -2,6 +2,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { LocalSlots, type Slots } from './concurrency/slots.ts';
+import type { Config } from './config.ts';
+import type { Database } from './database/client.ts';
 import { type Documentation, documentation } from './docs/documentation.ts';
 import { createEngines } from './engines/index.ts';
 import { KeyLookup } from './keys/lookup.ts';
@@ -31,7 +33,7 @@ import rateLimit from './plugins/rate-limit.ts';
 import redisConnection, { openRedis } from './plugins/redis.ts';
 import refusals from './plugins/refusals.ts';
 import securityHeaders from './plugins/security-headers.ts';
-import services, { type Resources } from './plugins/services.ts';
+import services from './plugins/services.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import singleHeaders from './plugins/single-headers.ts';
@@ -74,6 +76,8 @@ import webhook from './routes/webhook.ts';
 import { serverOptions } from './server-options.ts';
 import { processId } from './store/leases.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import type { Tracer } from './telemetry/tracer.ts';
+import type { Membership } from './workers/membership.ts';
 import { SharedSlots } from './workers/shared-limits.ts';
 
 const pages: FastifyPluginAsync<{ documentation: Documentation }> = async (scope, { documentation }) => {
@@ -84,8 +88,8 @@ const pages: FastifyPluginAsync<{ documentation: Documentation }> = async (scope
   scope.register(securityContact);
 };
 
-const publicRoutes: FastifyPluginAsync = async (scope) => {
-  scope.register(leakReports);
+const publicRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scope, { keyLookup }) => {
+  scope.register(leakReports, { keyLookup });
   scope.register(async (limited) => {
     limited.register(pageLimit);
     limited.register(service);
@@ -94,21 +98,24 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
 };
 
 /** For sessions of operators. */
-const operatorRoutes: FastifyPluginAsync = async (scope) => {
+const operatorRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scope, { keyLookup }) => {
   scope.register(operatorGuard);
   scope.register(operatorOverview);
-  scope.register(operatorAccounts);
-  scope.register(operatorKeys);
+  scope.register(operatorAccounts, { keyLookup });
+  scope.register(operatorKeys, { keyLookup });
   scope.register(operatorLog);
 };
 
 /** For the session cookie, never a Bearer key. */
-const dashboardRoutes: FastifyPluginAsync<{ slots: Slots }> = async (scope, { slots }) => {
+const dashboardRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup; slots: Slots }> = async (
+  scope,
+  { keyLookup, slots },
+) => {
   scope.register(sessions);
   scope.register(passwords);
-  scope.register(auth);
+  scope.register(auth, { keyLookup });
   scope.register(async (signedIn) => {
-    signedIn.register(sessionGuard);
+    signedIn.register(sessionGuard, { keyLookup });
     signedIn.register(account);
     signedIn.register(listedSessions);
     signedIn.register(events);
@@ -117,15 +124,18 @@ const dashboardRoutes: FastifyPluginAsync<{ slots: Slots }> = async (scope, { sl
     signedIn.register(usageHistory);
     signedIn.register(requestLog, { slots });
     signedIn.register(webhook);
-    signedIn.register(operatorRoutes);
+    signedIn.register(operatorRoutes, { keyLookup });
   });
 };
 
 /** For a Bearer key with the right scope, or a web session. Requests with a key never use the session store. */
-const callerRoutes: FastifyPluginAsync<{ paths: KnownPaths }> = async (scope, { paths }) => {
+const callerRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup; paths: KnownPaths }> = async (
+  scope,
+  { keyLookup, paths },
+) => {
   scope.register(preflights, { paths });
   scope.register(async (guarded) => {
-    guarded.register(callerGuard);
+    guarded.register(callerGuard, { keyLookup });
     guarded.register(idempotency);
     guarded.register(chat);
     guarded.register(chatCancel);
@@ -141,22 +151,36 @@ const callerRoutes: FastifyPluginAsync<{ paths: KnownPaths }> = async (scope, { 
   });
 };
 
-const api: FastifyPluginAsync<{ paths: KnownPaths; slots: Slots }> = async (scope, { paths, slots }) => {
-  scope.register(publicRoutes);
-  scope.register(dashboardRoutes, { slots });
-  scope.register(callerRoutes, { paths });
+type ApiOptions = { keyLookup: KeyLookup; paths: KnownPaths; slots: Slots };
+
+const api: FastifyPluginAsync<ApiOptions> = async (scope, { keyLookup, paths, slots }) => {
+  scope.register(publicRoutes, { keyLookup });
+  scope.register(dashboardRoutes, { keyLookup, slots });
+  scope.register(callerRoutes, { keyLookup, paths });
+};
+
+export type Resources = {
+  config: Config;
+  database: Database;
+  /** Keys for cookies. The first key signs, all of them verify. Only requests call this. */
+  sessionSecrets: () => readonly [string, ...string[]];
+  /** If undefined, no spans are recorded. */
+  tracer?: Tracer | undefined;
+  /** Undefined if this process is not one of several workers. */
+  membership?: Membership | undefined;
 };
 
 /** The app, and those of its parts that the process uses. */
 export type App = {
   app: FastifyInstance;
   documentation: Documentation;
+  keyLookup: KeyLookup;
   paths: KnownPaths;
 };
 
 /** Builds the app without listening or querying, so the database may still be opening. */
 export async function buildApp(resources: Resources): Promise<App> {
-  const { config, database, membership } = resources;
+  const { config, database, membership, sessionSecrets, tracer } = resources;
   const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();
 
   const paths = new KnownPaths();
@@ -164,15 +188,15 @@ export async function buildApp(resources: Resources): Promise<App> {
   const search = documentation(() => app.swagger());
   const sharedSlots = membership && new SharedSlots(membership.primary);
   const slots = sharedSlots ?? new LocalSlots();
-  const engines = createEngines(config, search, metrics, resources.tracer, sharedSlots);
+  const engines = createEngines(config, search, metrics, tracer, sharedSlots);
   const ledger = new Ledger(database, config.plans, app.log, metrics, processId(membership?.service));
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
   const redis = await openRedis(config.redisUrl, app.log);
 
   app.register(pipelining);
-  app.register(services, { ...resources, engines, keyLookup, ledger });
+  app.register(services, { config, database, engines, ledger, sessionSecrets });
 
-  app.register(spans, { tracer: resources.tracer });
+  app.register(spans, { tracer });
   app.register(abortedRequests);
   app.register(securityHeaders);
   app.register(errors, { paths });
@@ -199,8 +223,8 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(pages, { documentation: search });
   app.register(health, { database, membership });
   app.register(metricsRoute, { membership });
-  app.register(api, { prefix: '/api/v1', paths, slots });
+  app.register(api, { prefix: '/api/v1', keyLookup, paths, slots });
 
   app.register(methodFallbacks, { paths });
-  return { app: app as unknown as FastifyInstance, documentation: search, paths };
+  return { app: app as unknown as FastifyInstance, documentation: search, keyLookup, paths };
 }

@@ -87,9 +87,9 @@ export async function startService(
     // Run both at once, because the embedded database starts in its own thread.
     building = build();
     const [built] = await Promise.all([building, ready()]);
-    const { app } = built;
+    const { app, keyLookup } = built;
     await app.ledger.start();
-    await app.keyLookup.start();
+    await keyLookup.start();
     await app.listen({
       port: config.port,
       host: config.host,
@@ -114,7 +114,7 @@ export async function startService(
         const stopped = [maintenance.stop(), webhooks.stop(), reloads.stop()];
         await app.close();
         await Promise.all(stopped);
-        await app.keyLookup.stop();
+        await keyLookup.stop();
         await app.ledger.stop();
         await database.close();
         await lock?.release();

@@ -53,7 +53,6 @@ app.register(settings, {
   database,
   sessionSecrets: () => [''],
   engines: unused,
-  keyLookup: unused,
   ledger,
 });
 app.register(errors, { paths: new KnownPaths() });

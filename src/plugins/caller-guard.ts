@@ -2,14 +2,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../keys/access.ts';
+import type { KeyLookup } from '../keys/lookup.ts';
 import { acceptSession } from '../requests/accept-session.ts';
 import { keyCredential, missingCredentials } from '../requests/credentials.ts';
 import { recheckAfterSlowBody } from '../requests/late-body.ts';
 import { acceptOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
 
-export default fp(
-  async (app) => {
+export default fp<{ keyLookup: KeyLookup }>(
+  async (app, { keyLookup }) => {
     app.decorateRequest('caller');
     app.addHook('onRoute', (route) => {
       const { scope, takesAnyKey = false } = route.config ?? {};
@@ -26,7 +27,7 @@ export default fp(
     };
 
     const fromKey = async (request: FastifyRequest, reply: FastifyReply, credential: string) => {
-      const stored = await app.keyLookup.identify(credential);
+      const stored = await keyLookup.identify(credential);
       if (stored === undefined) {
         await app.limits.countUnknownKey(request);
         throw invalidApiKey();
@@ -45,7 +46,7 @@ export default fp(
       const { isListing, scope } = request.routeOptions.config;
       assertScope(stored, scope);
       if (isListing) assertMayList(stored);
-      app.keyLookup.noteUse(stored);
+      keyLookup.noteUse(stored);
     };
 
     app.addHook('onRequest', async (request, reply) => {
@@ -60,7 +61,7 @@ export default fp(
         if ((await restoreSession(request)) === null) throw missingCredentials(request);
         return;
       }
-      const stored = await app.keyLookup.identify(credential);
+      const stored = await keyLookup.identify(credential);
       if (stored === undefined) throw invalidApiKey();
       acceptOrigin(request, reply, stored);
       assertActive(stored);

@@ -2,13 +2,14 @@
 import fp from 'fastify-plugin';
 import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
+import type { KeyLookup } from '../keys/lookup.ts';
 import { acceptSession } from '../requests/accept-session.ts';
 import { hasBearer } from '../requests/credentials.ts';
 import { recheckAfterSlowBody } from '../requests/late-body.ts';
 import { restoreSession } from './sessions.ts';
 
-export default fp(
-  async (app) => {
+export default fp<{ keyLookup: KeyLookup }>(
+  async (app, { keyLookup }) => {
     app.decorateRequest('caller');
     app.addHook('onRoute', (route) => {
       route.config = { ...route.config, access: 'session' };
@@ -30,7 +31,7 @@ export default fp(
 
     // A change made with a session takes effect in this process at once. A notification tells the other replicas.
     app.addHook('onSend', ({ caller, method }, _reply, _payload, done) => {
-      if (method !== 'GET' && caller !== undefined) app.keyLookup.forget(caller.accountId);
+      if (method !== 'GET' && caller !== undefined) keyLookup.forget(caller.accountId);
       done();
     });
   },

@@ -6,6 +6,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
+import type { KeyLookup } from '../keys/lookup.ts';
 import { addressKey, sourceOf } from '../limits/address.ts';
 import { checkSignIn } from '../plugins/passwords.ts';
 import sessionGuard from '../plugins/session-guard.ts';
@@ -100,8 +101,8 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
   );
 };
 
-const ends: FastifyPluginAsyncTypebox = async (app) => {
-  await app.register(sessionGuard);
+const ends: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, { keyLookup }) => {
+  await app.register(sessionGuard, { keyLookup });
 
   app.post(
     '/auth/logout',
@@ -123,12 +124,12 @@ const ends: FastifyPluginAsyncTypebox = async (app) => {
   );
 };
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, { keyLookup }) => {
   app.addHook('onRoute', (route) => {
     route.bodyLimit = bodyLimits.auth;
   });
   app.register(beginnings);
-  app.register(ends);
+  app.register(ends, { keyLookup });
 };
 
 export default routes;

@@ -5,12 +5,13 @@ import { NoContent, ref } from '../../schemas/common.ts';
 import { ReportLeakedKeys } from '../../schemas/keys.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { type ParsedApiKey, parseApiKey } from '../domain/api-key.ts';
+import type { KeyLookup } from '../keys/lookup.ts';
 import { revokeLeakedKeys } from '../store/leaked-keys.ts';
 
 /** The shortest time of every response. A revocation takes longer than a miss, which would reveal it. */
 const ANSWER_MS = 200;
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, { keyLookup }) => {
   app.post(
     '/keys/report-leak',
     {
@@ -31,7 +32,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const parsed = request.body.keys.map(parseApiKey).filter((key): key is ParsedApiKey => key !== null);
       const [accountIds] = await Promise.all([revokeLeakedKeys(app.db, parsed), delay(ANSWER_MS)]);
-      for (const accountId of accountIds) app.keyLookup.forget(accountId);
+      for (const accountId of accountIds) keyLookup.forget(accountId);
       // For any status except 204, Fastify would send null as JSON.
       return reply.code(202).send(undefined as unknown as null);
     },

@@ -9,7 +9,7 @@ async function start(config: FastifyContextConfig): Promise<void> {
   const app = fastify();
   for (const name of ['services', 'rate-limit']) app.register(fp(async () => {}, { name }));
   app.register(async (scope) => {
-    scope.register(callerGuard);
+    scope.register(callerGuard, { keyLookup: undefined as never });
     scope.register(async (routes) => {
       routes.get('/things', { config }, async () => ({}));
     });

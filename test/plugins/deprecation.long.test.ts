@@ -17,7 +17,7 @@ async function appWith(t: Test, announced: Deprecation, schema: object = {}) {
   const database = await freshDatabase('embedded');
   const opened = await openDatabase({ dataDir: String(database.env.DATA_DIR) });
   const config = loadConfig({ PORT: '0', LOG_LEVEL: 'silent', ...database.env });
-  const { app } = await buildApp({
+  const { app, keyLookup } = await buildApp({
     config,
     database: opened,
     sessionSecrets: () => ['a secret for this test only'.repeat(2)],
@@ -45,7 +45,7 @@ async function appWith(t: Test, announced: Deprecation, schema: object = {}) {
     });
   });
   app.register(async (scope) => {
-    await scope.register(callerGuard);
+    await scope.register(callerGuard, { keyLookup });
     const guarded = { ...route('getGuarded'), config: { takesAnyKey: true } } as const;
     scope.get('/api/v1/guarded', guarded, async (_request, reply) => reply.code(204).send());
   });

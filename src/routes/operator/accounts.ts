@@ -18,6 +18,7 @@ import { assertAcceptable } from '../../domain/password-rules.ts';
 import { hashPassword } from '../../domain/passwords.ts';
 import { newPassword } from '../../domain/random-password.ts';
 import { ApiError } from '../../errors.ts';
+import type { KeyLookup } from '../../keys/lookup.ts';
 import { actingOperator } from '../../plugins/operator-guard.ts';
 import { readLogPage } from '../../request-log/page.ts';
 import { type Account, findAccount } from '../../store/accounts.ts';
@@ -50,7 +51,7 @@ const toOperatorAccount = (account: Account) => ({
   suspended_at: account.suspendedAt?.toISOString() ?? null,
 });
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, { keyLookup }) => {
   const { db } = app;
   const { plans } = app.config;
 
@@ -186,7 +187,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         ...(isSuspended !== undefined && { isSuspended }),
       });
       if (account === undefined) throw noSuchAccount();
-      app.keyLookup.forget(id);
+      keyLookup.forget(id);
       return toOperatorAccount(account);
     },
   );
@@ -213,7 +214,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           param: 'id',
         });
       if (!(await deleteAccountAs(db, actingOperator(request), account))) throw noSuchAccount();
-      app.keyLookup.forget(account.id);
+      keyLookup.forget(account.id);
       return reply.code(204).send(null);
     },
   );

@@ -4,6 +4,7 @@ import { NoContent, ref } from '../../../schemas/common.ts';
 import { OperatorKeyList, OperatorKeyParams, OperatorKeyQuery } from '../../../schemas/operator.ts';
 import { keyPrefix } from '../../domain/api-key.ts';
 import { ApiError } from '../../errors.ts';
+import type { KeyLookup } from '../../keys/lookup.ts';
 import { actingOperator } from '../../plugins/operator-guard.ts';
 import { type FoundKey, findKeys } from '../../store/operator.ts';
 import { findKeyByPublicId, revokeKeyAs } from '../../store/operator-acts.ts';
@@ -24,7 +25,7 @@ const publicIdIn = (prefix: string): string => prefix.replace(keyPrefix(''), '')
 
 const noSuchKey = () => new ApiError('notFound', { message: 'There is no active key with this prefix.' });
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, { keyLookup }) => {
   app.get(
     '/operator/keys',
     {
@@ -59,7 +60,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const key = await findKeyByPublicId(app.db, publicIdIn(request.params.prefix));
       if (key === undefined || !(await revokeKeyAs(app.db, actingOperator(request), key))) throw noSuchKey();
-      app.keyLookup.forget(key.accountId);
+      keyLookup.forget(key.accountId);
       return reply.code(204).send(null);
     },
   );
