@@ -40,6 +40,7 @@ import singleHeaders from './plugins/single-headers.ts';
 import spans from './plugins/spans.ts';
 import unnoticedProxy from './plugins/unnoticed-proxy.ts';
 import unreadAnswers from './plugins/unread-answers.ts';
+import { Drain } from './requests/drain.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
 import chat from './routes/chat.ts';
@@ -174,6 +175,7 @@ export type Resources = {
 export type App = {
   app: FastifyInstance;
   documentation: Documentation;
+  drain: Drain;
   keyLookup: KeyLookup;
   paths: KnownPaths;
 };
@@ -183,6 +185,7 @@ export async function buildApp(resources: Resources): Promise<App> {
   const { config, database, membership, sessionSecrets, tracer } = resources;
   const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();
 
+  const drain = new Drain(config.drainSeconds * 1000, config.readyDelaySeconds * 1000);
   const paths = new KnownPaths();
   const metrics = new Metrics();
   const search = documentation(() => app.swagger());
@@ -211,20 +214,20 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(credentials);
   app.register(bodies, { membership });
   app.register(inFlightRequests, { database });
-  app.register(draining);
+  app.register(draining, { drain });
   app.register(unreadAnswers);
   app.register(unnoticedProxy);
   app.register(eventStreams);
   app.register(redisConnection, { redis });
   app.register(rateLimit, { membership, redis });
   app.register(calls, { membership, redis });
-  app.register(measured, { metrics, database });
+  app.register(measured, { database, drain, metrics });
 
   app.register(pages, { documentation: search });
-  app.register(health, { database, membership });
+  app.register(health, { database, drain, membership });
   app.register(metricsRoute, { membership });
   app.register(api, { prefix: '/api/v1', keyLookup, paths, slots });
 
   app.register(methodFallbacks, { paths });
-  return { app: app as unknown as FastifyInstance, documentation: search, keyLookup, paths };
+  return { app: app as unknown as FastifyInstance, documentation: search, drain, keyLookup, paths };
 }

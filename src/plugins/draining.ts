@@ -6,24 +6,16 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
-import { Drain } from '../requests/drain.ts';
+import type { Drain } from '../requests/drain.ts';
 
 /** How often shutdown closes idle connections. */
 const SWEEP_MS = 100;
 /** How long clients have to read the end of an interrupted response. */
 const FLUSH_MS = 2000;
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    drain: Drain;
-  }
-}
-
-export default fp(
-  async (app) => {
-    const { config, server } = app;
-    const drain = new Drain(config.drainSeconds * 1000, config.readyDelaySeconds * 1000);
-    app.decorate('drain', drain);
+export default fp<{ drain: Drain }>(
+  async (app, { drain }) => {
+    const { server } = app;
     // Otherwise connection pools would keep sending requests here.
     server.prependListener('request', (_request, response: ServerResponse) => {
       if (drain.isUnderWay) response.shouldKeepAlive = false;

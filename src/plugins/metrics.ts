@@ -1,6 +1,7 @@
 /** Records requests for `/metrics`, and adds gauges for calls, streams, and connections. Contract section 17. */
 import fp from 'fastify-plugin';
 import type { Database } from '../database/client.ts';
+import type { Drain } from '../requests/drain.ts';
 import { toApiError } from '../requests/errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -10,8 +11,8 @@ declare module 'fastify' {
   }
 }
 
-export default fp<{ metrics: Metrics; database: Database }>(
-  async (app, { database, metrics }) => {
+export default fp<{ database: Database; drain: Drain; metrics: Metrics }>(
+  async (app, { database, drain, metrics }) => {
     app.decorate('metrics', metrics);
 
     app.addHook('onResponse', (request, reply, done) => {
@@ -24,7 +25,7 @@ export default fp<{ metrics: Metrics; database: Database }>(
     });
     app.addHook('onError', (request, _reply, thrown, done) => {
       // A process that is shutting down is not ready, which is no error.
-      const isExpected = app.drain.isUnderWay && request.routeOptions.url === '/readyz';
+      const isExpected = drain.isUnderWay && request.routeOptions.url === '/readyz';
       if (!isExpected) metrics.errors.inc({ code: toApiError(thrown).code });
       done();
     });

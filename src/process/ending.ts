@@ -8,7 +8,7 @@ export const GRACE_SECONDS = 5;
 
 /** @param left - signals that the caller handles */
 function inOrder(
-  { app, stop }: Service,
+  { app, drain, stop }: Service,
   { drainSeconds }: Pick<Config, 'drainSeconds'>,
   left: closeWithGrace.Signals[],
 ) {
@@ -19,7 +19,7 @@ function inOrder(
       state.isStopping = true;
       if (err) app.log.fatal({ err }, 'Shutting down after an uncaught error.');
       else if (signal) app.log.info(`Shutting down on ${signal}.`);
-      app.drain.begin();
+      drain.begin();
       await stop();
     },
   );
@@ -34,7 +34,7 @@ export function endInOrder(
   service: Service,
   { drainSeconds, upstreams }: Pick<Config, 'drainSeconds' | 'upstreams'>,
 ): void {
-  const { app, reload } = service;
+  const { app, drain, reload } = service;
   const wait = new AbortController();
   // Handled below, because `closeWithGrace` would exit on any second signal.
   const { close, state } = inOrder(
@@ -50,10 +50,10 @@ export function endInOrder(
       app.log.error('Received a second signal: exiting immediately.');
       process.exit(1);
     }
-    if (app.drain.isUnderWay) return wait.abort();
+    if (drain.isUnderWay) return wait.abort();
     app.log.info('Shutting down on SIGTERM.');
-    app.drain.begin();
-    void app.drain.untilNoticed(wait.signal).then(() => {
+    drain.begin();
+    void drain.untilNoticed(wait.signal).then(() => {
       if (!state.isStopping) close();
     });
   });

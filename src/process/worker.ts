@@ -25,7 +25,7 @@ export async function startWorker(config: Config, name: string): Promise<Service
   let end = () => process.exit(0);
   const methods: WorkerMethods = {
     snapshot: () => (service as Service).app.metrics.snapshot(),
-    drain: () => service?.app.drain.begin(),
+    drain: () => service?.drain.begin(),
     stop: () => end(),
     reload: () => void service?.reload(),
   };
@@ -46,7 +46,7 @@ export async function startWorker(config: Config, name: string): Promise<Service
   const started = await startService(divided(config), undefined, membership);
   const close = endOnOrder(started, config);
   end = () => {
-    started.app.drain.begin();
+    started.drain.begin();
     close();
     return undefined as never;
   };

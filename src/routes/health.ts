@@ -6,15 +6,16 @@ import { ref } from '../../schemas/common.ts';
 import { Health } from '../../schemas/service.ts';
 import type { Database } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
+import type { Drain } from '../requests/drain.ts';
 import type { Membership } from '../workers/membership.ts';
 
 const DATABASE_TIMEOUT_MS = 1000;
 
 const notReady = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
-type Options = { database: Database; membership: Membership | undefined };
+type Options = { database: Database; drain: Drain; membership: Membership | undefined };
 
-const routes: FastifyPluginAsyncTypebox<Options> = async (app, { database, membership }) => {
+const routes: FastifyPluginAsyncTypebox<Options> = async (app, { database, drain, membership }) => {
   async function askDatabase(): Promise<void> {
     const answered = new AbortController();
     const late = delay(DATABASE_TIMEOUT_MS, undefined, { signal: answered.signal, ref: false }).then(
@@ -66,9 +67,9 @@ const routes: FastifyPluginAsyncTypebox<Options> = async (app, { database, membe
       config: { errors: ['serviceUnavailable'] },
     },
     async () => {
-      app.drain.notePoll();
+      drain.notePoll();
       membership?.primary.notify('notePoll');
-      if (app.drain.isUnderWay) throw notReady('The process is shutting down.');
+      if (drain.isUnderWay) throw notReady('The process is shutting down.');
       await databaseAnswers().catch((error) => {
         throw notReady(error);
       });

@@ -37,7 +37,7 @@ const ok = { status: 200, body: { status: 'ok' } };
 const unavailable = { status: 503, body: { error: { code: 'serviceUnavailable', type: 'server_error' } } };
 
 t.test('with a reachable database', async (t) => {
-  const { app, client } = await startTestService(t, 'postgres');
+  const { app, client, drain } = await startTestService(t, 'postgres');
 
   await t.test('GET /healthz and /readyz 200', async (t) => {
     t.match(await client.get('//healthz'), ok);
@@ -53,7 +53,7 @@ t.test('with a reachable database', async (t) => {
   });
 
   await t.test('GET /readyz 503 serviceUnavailable: while draining; /healthz stays 200', async (t) => {
-    app.drain.begin();
+    drain.begin();
     const answer = await client.get('//readyz');
     t.match(answer, unavailable);
     t.equal(answer.headers.get('retry-after'), '1');
