@@ -11,13 +11,12 @@ import { Ledger } from './ledger/ledger.ts';
 import abortedRequests from './plugins/aborted-requests.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
-import calls from './plugins/calls.ts';
+import callLimits, { createCalls } from './plugins/calls.ts';
 import clientErrors from './plugins/client-errors.ts';
 import { preflights, varyByOrigin } from './plugins/cors.ts';
 import deprecation from './plugins/deprecation.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
-import eventStreams from './plugins/event-streams.ts';
 import idempotency from './plugins/idempotency.ts';
 import inFlightRequests from './plugins/in-flight-requests.ts';
 import { KnownPaths, methodFallbacks, methodRegister } from './plugins/methods.ts';
@@ -40,7 +39,11 @@ import singleHeaders from './plugins/single-headers.ts';
 import spans from './plugins/spans.ts';
 import unnoticedProxy from './plugins/unnoticed-proxy.ts';
 import unreadAnswers from './plugins/unread-answers.ts';
+import type { Charging } from './requests/charge.ts';
 import { Drain } from './requests/drain.ts';
+import { EventStreams } from './requests/event-stream.ts';
+import { InFlightRequests } from './requests/in-flight.ts';
+import { RunningRequests } from './requests/stoppable-requests.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
 import chat from './routes/chat.ts';
@@ -89,6 +92,9 @@ const pages: FastifyPluginAsync<{ documentation: Documentation }> = async (scope
   scope.register(securityContact);
 };
 
+/** What routes of the API get as arguments. */
+type Parts = { charging: Charging; keyLookup: KeyLookup; paths: KnownPaths; slots: Slots };
+
 const publicRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scope, { keyLookup }) => {
   scope.register(leakReports, { keyLookup });
   scope.register(async (limited) => {
@@ -108,10 +114,8 @@ const operatorRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scop
 };
 
 /** For the session cookie, never a Bearer key. */
-const dashboardRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup; slots: Slots }> = async (
-  scope,
-  { keyLookup, slots },
-) => {
+const dashboardRoutes: FastifyPluginAsync<Pick<Parts, 'keyLookup' | 'slots'>> = async (scope, parts) => {
+  const { keyLookup, slots } = parts;
   scope.register(sessions);
   scope.register(passwords);
   scope.register(auth, { keyLookup });
@@ -130,34 +134,30 @@ const dashboardRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup; slots: Slots }
 };
 
 /** For a Bearer key with the right scope, or a web session. Requests with a key never use the session store. */
-const callerRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup; paths: KnownPaths }> = async (
-  scope,
-  { keyLookup, paths },
-) => {
+const callerRoutes: FastifyPluginAsync<Omit<Parts, 'slots'>> = async (scope, parts) => {
+  const { charging, keyLookup, paths } = parts;
   scope.register(preflights, { paths });
   scope.register(async (guarded) => {
     guarded.register(callerGuard, { keyLookup });
     guarded.register(idempotency);
-    guarded.register(chat);
-    guarded.register(chatCancel);
-    guarded.register(completions);
-    guarded.register(responses);
-    guarded.register(messages);
+    guarded.register(chat, { charging });
+    guarded.register(chatCancel, { running: charging.running });
+    guarded.register(completions, { charging });
+    guarded.register(responses, { charging });
+    guarded.register(messages, { charging });
     guarded.register(conversations);
-    guarded.register(images);
-    guarded.register(search);
-    guarded.register(embeddings);
+    guarded.register(images, { charging });
+    guarded.register(search, { charging });
+    guarded.register(embeddings, { charging });
     guarded.register(models);
     guarded.register(usage);
   });
 };
 
-type ApiOptions = { keyLookup: KeyLookup; paths: KnownPaths; slots: Slots };
-
-const api: FastifyPluginAsync<ApiOptions> = async (scope, { keyLookup, paths, slots }) => {
+const api: FastifyPluginAsync<Parts> = async (scope, { charging, keyLookup, paths, slots }) => {
   scope.register(publicRoutes, { keyLookup });
   scope.register(dashboardRoutes, { keyLookup, slots });
-  scope.register(callerRoutes, { keyLookup, paths });
+  scope.register(callerRoutes, { charging, keyLookup, paths });
 };
 
 export type Resources = {
@@ -172,7 +172,7 @@ export type Resources = {
 };
 
 /** The app, and those of its parts that the process uses. */
-export type App = {
+export type App = Pick<Charging, 'calls' | 'inFlight' | 'metrics'> & {
   app: FastifyInstance;
   documentation: Documentation;
   drain: Drain;
@@ -195,6 +195,11 @@ export async function buildApp(resources: Resources): Promise<App> {
   const ledger = new Ledger(database, config.plans, app.log, metrics, processId(membership?.service));
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
   const redis = await openRedis(config.redisUrl, app.log);
+  const calls = createCalls(config, membership, redis);
+  const inFlight = new InFlightRequests();
+  const running = new RunningRequests(database, app.log);
+  const streams = new EventStreams(config.answerLimits.milliseconds + config.unreadMs);
+  const charging = { calls, inFlight, metrics, running, streams };
 
   app.register(pipelining);
   app.register(services, { config, database, engines, ledger, sessionSecrets });
@@ -213,21 +218,29 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(singleHeaders);
   app.register(credentials);
   app.register(bodies, { membership });
-  app.register(inFlightRequests, { database });
-  app.register(draining, { drain });
+  app.register(inFlightRequests, { inFlight });
+  app.register(draining, { drain, inFlight });
   app.register(unreadAnswers);
   app.register(unnoticedProxy);
-  app.register(eventStreams);
   app.register(redisConnection, { redis });
   app.register(rateLimit, { membership, redis });
-  app.register(calls, { membership, redis });
-  app.register(measured, { database, drain, metrics });
+  app.register(callLimits, { calls });
+  app.register(measured, { calls, database, drain, metrics, streams });
 
   app.register(pages, { documentation: search });
   app.register(health, { database, drain, membership });
-  app.register(metricsRoute, { membership });
-  app.register(api, { prefix: '/api/v1', keyLookup, paths, slots });
+  app.register(metricsRoute, { membership, metrics });
+  app.register(api, { prefix: '/api/v1', charging, keyLookup, paths, slots });
 
   app.register(methodFallbacks, { paths });
-  return { app: app as unknown as FastifyInstance, documentation: search, drain, keyLookup, paths };
+  return {
+    app: app as unknown as FastifyInstance,
+    calls,
+    documentation: search,
+    drain,
+    inFlight,
+    keyLookup,
+    metrics,
+    paths,
+  };
 }

@@ -44,14 +44,14 @@ async function run(config: Config): Promise<void> {
     if (running !== undefined) say(banner(running, config));
     return;
   }
-  const { app, documentation, ...started } = await (worker === undefined
+  const service = await (worker === undefined
     ? serveAlone(config)
     : (await import('./process/worker.ts')).startWorker(config, worker));
   if (worker === undefined)
-    say(banner({ port: started.port, databaseVersion: await started.database.version() }, config));
+    say(banner({ port: service.port, databaseVersion: await service.database.version() }, config));
   // Start now, because requests during the first search would wait for it.
-  setImmediate(() => void documentation());
-  trimMemoryAfterStart(app);
+  setImmediate(() => void service.documentation());
+  trimMemoryAfterStart(service);
 }
 
 async function serveAlone(config: Config): Promise<Service> {

@@ -87,7 +87,7 @@ export async function startService(
     // Run both at once, because the embedded database starts in its own thread.
     building = build();
     const [built] = await Promise.all([building, ready()]);
-    const { app, keyLookup } = built;
+    const { app, keyLookup, metrics } = built;
     await app.ledger.start();
     await keyLookup.start();
     await app.listen({
@@ -97,7 +97,7 @@ export async function startService(
     });
     const maintenance = new Maintenance(database, config, app.log);
     maintenance.start();
-    const { log, metrics } = app;
+    const { log } = app;
     const { plans, webhookTargets: targets } = config;
     const webhooks = new WebhookSender({ db: database.db, plans, targets, log, metrics });
     webhooks.start();

@@ -13,6 +13,8 @@ export type SharedCalls = {
     ceilings: CallCeilings,
   ): Promise<FullLimit | undefined>;
   release(accountId: string, id: string): void;
+  /** Stops the timers. */
+  stop?(): void;
 };
 
 export type Slot = {
@@ -70,5 +72,9 @@ export class Calls {
 
   get taken(): number {
     return this.#own.total;
+  }
+
+  stop(): void {
+    for (const shared of this.#shared) shared.stop?.();
   }
 }

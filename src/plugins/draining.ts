@@ -7,14 +7,15 @@ import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 import type { Drain } from '../requests/drain.ts';
+import type { InFlightRequests } from '../requests/in-flight.ts';
 
 /** How often shutdown closes idle connections. */
 const SWEEP_MS = 100;
 /** How long clients have to read the end of an interrupted response. */
 const FLUSH_MS = 2000;
 
-export default fp<{ drain: Drain }>(
-  async (app, { drain }) => {
+export default fp<{ drain: Drain; inFlight: InFlightRequests }>(
+  async (app, { drain, inFlight }) => {
     const { server } = app;
     // Otherwise connection pools would keep sending requests here.
     server.prependListener('request', (_request, response: ServerResponse) => {
@@ -36,7 +37,7 @@ export default fp<{ drain: Drain }>(
       server.closeIdleConnections();
     };
     const onDeadline = () => {
-      app.inFlight.abortAll(new ApiError('serviceUnavailable'));
+      inFlight.abortAll(new ApiError('serviceUnavailable'));
       timers.push(setTimeout(() => server.closeAllConnections(), FLUSH_MS));
     };
 

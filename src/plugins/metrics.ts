@@ -1,20 +1,14 @@
 /** Records requests for `/metrics`, and adds gauges for calls, streams, and connections. Contract section 17. */
 import fp from 'fastify-plugin';
 import type { Database } from '../database/client.ts';
+import type { Charging } from '../requests/charge.ts';
 import type { Drain } from '../requests/drain.ts';
 import { toApiError } from '../requests/errors.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    metrics: Metrics;
-  }
-}
+type Options = Pick<Charging, 'calls' | 'metrics' | 'streams'> & { database: Database; drain: Drain };
 
-export default fp<{ database: Database; drain: Drain; metrics: Metrics }>(
-  async (app, { database, drain, metrics }) => {
-    app.decorate('metrics', metrics);
-
+export default fp<Options>(
+  async (app, { calls, database, drain, metrics, streams }) => {
     app.addHook('onResponse', (request, reply, done) => {
       const { url: route, method } = request.routeOptions;
       // Unknown paths share a label, because clients can send any number of them.
@@ -31,9 +25,9 @@ export default fp<{ database: Database; drain: Drain; metrics: Metrics }>(
     });
 
     metrics.gauge('parley_calls', 'Metered calls in progress, including streams.', [], () => [
-      { value: app.calls.taken },
+      { value: calls.taken },
     ]);
-    metrics.gauge('parley_streams', 'Open streams.', [], () => [{ value: app.streams.size }]);
+    metrics.gauge('parley_streams', 'Open streams.', [], () => [{ value: streams.size }]);
     metrics.gauge(
       'parley_ledger_unsettled_charges',
       'Charges whose settlement failed and is being retried. Stays 0 while the database is available.',
@@ -55,5 +49,5 @@ export default fp<{ database: Database; drain: Drain; metrics: Metrics }>(
       database.pools().map(({ pool, waiting }) => ({ labels: { pool }, value: waiting })),
     );
   },
-  { name: 'metrics', dependencies: ['services', 'calls', 'event-streams'] },
+  { name: 'metrics', dependencies: ['services', 'calls'] },
 );

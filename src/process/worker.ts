@@ -24,7 +24,7 @@ export async function startWorker(config: Config, name: string): Promise<Service
   let service: Service | undefined;
   let end = () => process.exit(0);
   const methods: WorkerMethods = {
-    snapshot: () => (service as Service).app.metrics.snapshot(),
+    snapshot: () => (service as Service).metrics.snapshot(),
     drain: () => service?.drain.begin(),
     stop: () => end(),
     reload: () => void service?.reload(),

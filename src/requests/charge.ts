@@ -4,13 +4,16 @@ import { withoutApiKeys } from '../domain/api-key.ts';
 import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
 import type { Admission, Outcome } from '../ledger/types.ts';
-import type { Slot } from '../limits/calls.ts';
+import type { Calls, Slot } from '../limits/calls.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { interruptedError, isOurFailure, keptChargeError, resumeFailedError } from './charged-errors.ts';
 import { type Cost, reservedTokens } from './cost.ts';
 import { envelopeFor } from './envelope.ts';
 import { toApiError } from './errors.ts';
-import type { Work } from './in-flight.ts';
+import type { EventStreams } from './event-stream.ts';
+import type { InFlightRequests, Work } from './in-flight.ts';
 import { replayTo } from './replay.ts';
+import type { RunningRequests } from './stoppable-requests.ts';
 
 /** A response that Parley sends as a whole once its charge is final. */
 export type WholeAnswer<T> = {
@@ -33,8 +36,18 @@ export type StreamedAnswer = {
   close(): Promise<unknown>;
 };
 
+/** Where charged work is counted, for limits, cancellation, shutdown, and metrics. */
+export type Charging = {
+  calls: Calls;
+  inFlight: InFlightRequests;
+  metrics: Metrics;
+  running: RunningRequests;
+  streams: EventStreams;
+};
+
 type Run = {
   admission: Admission;
+  charging: Charging;
   cost: Cost;
   reply: FastifyReply;
   request: FastifyRequest;
@@ -58,12 +71,14 @@ export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens
  *   whatever the work throws before its first output
  */
 export async function runUnderCharge<T>(
+  charging: Charging,
   request: FastifyRequest,
   reply: FastifyReply,
   cost: Cost,
   answer: WholeAnswer<T> | StreamedAnswer,
 ): Promise<T | FastifyReply> {
-  const { calls, inFlight, ledger } = request.server;
+  const { calls, inFlight } = charging;
+  const { ledger } = request.server;
   const { caller, id, routeOptions } = request;
   const { meter } = routeOptions.config;
   if (meter === undefined) throw new Error(`The route ${routeOptions.url} declares no meter.`);
@@ -80,7 +95,7 @@ export async function runUnderCharge<T>(
     });
     if ('answer' in admission) return replayTo(request, reply, admission);
     if (admission.reserved !== undefined && maxOutput !== undefined) request.maxOutput = maxOutput;
-    const run = { admission, cost, reply, request, slot, work };
+    const run = { admission, charging, cost, reply, request, slot, work };
     return meter === 'chat' ? await runStoppable(run, answer) : await runAdmitted(run, answer);
   } finally {
     slot.release();
@@ -91,7 +106,7 @@ export async function runUnderCharge<T>(
 async function runStoppable<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer): Promise<T | FastifyReply> {
   const { accountId, id: requestId, keyId, retry } = run.admission;
   const identity = { accountId, keyId, requestId, idempotencyKey: retry?.key };
-  const end = run.request.server.running.begin(identity, run.work);
+  const end = run.charging.running.begin(identity, run.work);
   try {
     return await runAdmitted(run, answer);
   } finally {
@@ -156,10 +171,9 @@ function recorded({ admission, cost, work }: Run, outcome: Outcome): Outcome {
   return { ...outcome, ...reservedTokens(cost, outcome.unreported.bytes) };
 }
 
-function noteFirstOutput({ admission, request }: Run): void {
-  const { routeOptions, server } = request;
+function noteFirstOutput({ admission, charging, request }: Run): void {
   const ms = performance.now() - admission.startedAt;
-  server.metrics.firstOutputSeconds.observe({ route: String(routeOptions.url) }, ms / 1000);
+  charging.metrics.firstOutputSeconds.observe({ route: String(request.routeOptions.url) }, ms / 1000);
   observe({ admission, request }, Math.round(ms));
 }
 
@@ -180,7 +194,7 @@ function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, fir
 
 /** Streams the response of a final charge. Records how it ended before sending the last event. */
 async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyReply> {
-  const { admission, reply, request, slot, work } = run;
+  const { admission, charging, reply, request, slot, work } = run;
   const { ledger } = request.server;
   const stored = (envelope?: Envelope) =>
     admission.retry && { answer: { status: 200, body: answer.replay(envelope) } };
@@ -192,7 +206,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
     const problem = interruptedError(toApiError(error));
     const { code, statusCode } = problem;
     envelope = envelopeFor(request, problem);
-    if (!work.isAbandoned) request.server.metrics.errors.inc({ code });
+    if (!work.isAbandoned) charging.metrics.errors.inc({ code });
     if (!work.isAbandoned) request.span?.fail(code);
     if (!work.isAbandoned) request.log.error({ code, err: problem.options.cause }, problem.message);
     await ledger

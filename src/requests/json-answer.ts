@@ -1,7 +1,7 @@
 /** Sends the result of charged work as JSON. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../ledger/types.ts';
-import { runUnderCharge } from './charge.ts';
+import { type Charging, runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import { serialized } from './replay.ts';
 
@@ -12,6 +12,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * `runUnderCharge`. Contract section 5.
  */
 export function answerJson<T>(
+  charging: Charging,
   request: FastifyRequest,
   reply: FastifyReply,
   cost: Cost,
@@ -19,7 +20,7 @@ export function answerJson<T>(
 ): Promise<T | FastifyReply> {
   let value: T;
   let body: string | undefined;
-  return runUnderCharge(request, reply, cost, {
+  return runUnderCharge(charging, request, reply, cost, {
     async prepare(admission, signal) {
       const done = await work(admission, signal);
       value = done.value;
@@ -32,13 +33,14 @@ export function answerJson<T>(
 
 /** Like `answerJson`, for work that serializes its own JSON. */
 export function answerBytes(
+  charging: Charging,
   request: FastifyRequest,
   reply: FastifyReply,
   cost: Cost,
   work: (admission: Admission, signal: AbortSignal) => Promise<{ json: Buffer; outcome: Outcome }>,
 ): Promise<FastifyReply> {
   let json: Buffer;
-  return runUnderCharge(request, reply, cost, {
+  return runUnderCharge(charging, request, reply, cost, {
     async prepare(admission, signal) {
       const done = await work(admission, signal);
       json = done.json;

@@ -4,7 +4,7 @@ import { Stop } from '../domain/stop.ts';
 import { firstOutput } from '../engines/first-output.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import type { Admission } from '../ledger/types.ts';
-import { nothingKnown, runUnderCharge } from './charge.ts';
+import { type Charging, nothingKnown, runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Script } from './stream-script.ts';
@@ -18,6 +18,7 @@ const hasFinished = ({ choices }: CompletionChunk): boolean =>
  * @throws ApiError as `runUnderCharge` does
  */
 export function answerStream(
+  charging: Charging,
   request: FastifyRequest,
   reply: FastifyReply,
   cost: Cost,
@@ -44,7 +45,7 @@ export function answerStream(
     ending.push(chunk);
     return hasFinished(chunk) ? undefined : writeEnding();
   };
-  return runUnderCharge<FastifyReply>(request, reply, cost, {
+  return runUnderCharge<FastifyReply>(charging, request, reply, cost, {
     async prepare(admission, signal) {
       isReserved = admission.reserved !== undefined;
       script = begin(admission, signal);
@@ -53,7 +54,7 @@ export function answerStream(
       return undefined;
     },
     async stream(work) {
-      stream = request.server.streams.open(reply, work);
+      stream = charging.streams.open(reply, work);
       try {
         for (const chunk of held) await send(chunk);
         while (!work.signal.aborted || work.signal.reason instanceof Stop) {

@@ -4,6 +4,7 @@ import { ChatCancelRequest, StoppedChat } from '../../schemas/chat.ts';
 import { idParams, ref } from '../../schemas/common.ts';
 import { ApiError } from '../errors.ts';
 import { idempotencyKeyOf } from '../ledger/idempotency.ts';
+import type { RunningRequests } from '../requests/stoppable-requests.ts';
 
 const noSuchReply = () =>
   new ApiError('notFound', { message: 'You do not have a running request with this ID.' });
@@ -17,7 +18,7 @@ const noSuchKey = () =>
 const effect =
   'Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally.';
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ running: RunningRequests }> = async (app, { running }) => {
   app.post(
     '/chat/:id/cancel',
     {
@@ -36,7 +37,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      if (!(await app.running.stop(request.caller, request.params.id))) throw noSuchReply();
+      if (!(await running.stop(request.caller, request.params.id))) throw noSuchReply();
       return { stopped: true };
     },
   );
@@ -60,7 +61,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const key = idempotencyKeyOf(request.body.idempotency_key);
-      if (!(await app.running.stopByKey(request.caller, key))) throw noSuchKey();
+      if (!(await running.stopByKey(request.caller, key))) throw noSuchKey();
       return { stopped: true };
     },
   );

@@ -18,6 +18,7 @@ import { wasStopped } from '../domain/stop.ts';
 import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
+import type { Charging } from '../requests/charge.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
@@ -31,7 +32,7 @@ import {
   type Owner,
 } from '../store/conversations.ts';
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   async function continued(owner: Owner, id: string | undefined): Promise<Conversation | undefined> {
     if (id === undefined) return undefined;
     const conversation = await findConversation(app.db, owner, id);
@@ -126,9 +127,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, resolved, turn.input);
 
       if (body.stream)
-        return answerStream(request, reply, cost, ({ id }, signal) => chatScript(chat, turn, id, signal));
+        return answerStream(charging, request, reply, cost, ({ id }, signal) => chatScript(chat, turn, id, signal));
 
-      return answerJson(request, reply, cost, async ({ id }, signal) => {
+      return answerJson(charging, request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(turn.input, signal);
         const [choice] = completion.choices;
         if (choice === undefined)

@@ -8,13 +8,14 @@ import { CompletionFields } from '../domain/completion-fields.ts';
 import { checkNamedSources } from '../domain/named-sources.ts';
 import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
+import type { Charging } from '../requests/charge.ts';
 import { completionScript } from '../requests/completion-script.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   const { chatFields } = app.config;
   let ofUpstreams: readonly string[] = [];
   let fields = new CompletionFields(chatFields);
@@ -81,11 +82,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, model, input);
 
       if (input.stream)
-        return answerStream(request, reply, cost, ({ retry }, signal) =>
+        return answerStream(charging, request, reply, cost, ({ retry }, signal) =>
           completionScript(chat, input, signal, retry !== undefined),
         );
 
-      return answerJson(request, reply, cost, async (_admission, signal) => {
+      return answerJson(charging, request, reply, cost, async (_admission, signal) => {
         const completion = await chat.complete(input, signal);
         return { value: completion, outcome: { model: completion.model, ...tokensOf(completion.usage) } };
       });

@@ -8,6 +8,7 @@ import { SealedJson } from '../bodies/sealed.ts';
 import { countTokens, inputsOf, unknownModel } from '../engines/embedding-input.ts';
 import type { EmbeddingInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
+import type { Charging } from '../requests/charge.ts';
 import { embeddingCost } from '../requests/cost.ts';
 import { embeddingListJson } from '../requests/embedding-list.ts';
 import { answerBytes } from '../requests/json-answer.ts';
@@ -23,7 +24,7 @@ const tooManyTokens = () =>
     param: 'input',
   });
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   app.post(
     '/embeddings',
     {
@@ -60,7 +61,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const model = app.engines.embeddings.check(engineInput) ?? null;
       const count = inputsOf(input.input).length;
       const cost = embeddingCost(request, input, count * units, model);
-      return answerBytes(request, reply, cost, async (_admission, signal) => {
+      return answerBytes(charging, request, reply, cost, async (_admission, signal) => {
         const call = routedCall(request, reply);
         const embedded = await app.engines.embeddings.embed(engineInput, signal, call);
         const { isEstimated = false, promptTokens } = embedded;

@@ -6,6 +6,7 @@ import { ImageList, ImageRequest } from '../../schemas/images.ts';
 import type { ImageInput } from '../engines/types.ts';
 import { modelUnavailable } from '../engines/upstream/errors.ts';
 import { ApiError } from '../errors.ts';
+import type { Charging } from '../requests/charge.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { routedCall, routedModel } from '../requests/routed.ts';
 
@@ -13,7 +14,7 @@ import { routedCall, routedModel } from '../requests/routed.ts';
 const withoutNulls = (body: Static<typeof ImageRequest>) =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as ImageInput;
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   app.post(
     '/images/generations',
     {
@@ -55,7 +56,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         ...{ model, inputTokens: 0, outputTokens: 0, images: generated },
       });
       const cost = { units: count * units, model, estimate: () => outcome(count) };
-      return answerJson(request, reply, cost, async (_admission, signal) => {
+      return answerJson(charging, request, reply, cost, async (_admission, signal) => {
         const data = await images.generate(engineInput, signal, routedCall(request, reply));
         return {
           value: { created: Math.floor(Date.now() / 1000), data },

@@ -11,6 +11,7 @@ import { checkNamedSources, checkOriginalSources } from '../domain/named-sources
 import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { isObject } from '../engines/upstream/json.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
+import type { Charging } from '../requests/charge.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
@@ -26,7 +27,7 @@ import { assertReadable } from '../surfaces/readable-body.ts';
 import { surfaceScript } from '../surfaces/surface-script.ts';
 import { traceOf, traceWork } from '../telemetry/tracing.ts';
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   const engine = optionalEffort(app.engines.chat);
 
   app.post(
@@ -89,14 +90,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, resolved, input, body);
 
       if (body.stream)
-        return answerStream(request, reply, cost, ({ id }, signal) => {
+        return answerStream(charging, request, reply, cost, ({ id }, signal) => {
           const estimated = estimatedUsage(input, 0).prompt_tokens;
           return surfaceScript(chat, input, signal, {
             writer: () => messagesWriter(contextOf(id), estimated),
           });
         });
 
-      return answerJson(request, reply, cost, async ({ id }, signal) => {
+      return answerJson(charging, request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(input, signal);
         const tokens = tokensOf(completion.usage);
         const value = wholeMessage(contextOf(id), blocksOf(completion, true), tokens);

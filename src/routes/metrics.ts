@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { isLoopback } from '../limits/address.ts';
 import { bearerCredential } from '../requests/credentials.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Membership } from '../workers/membership.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -13,10 +14,9 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 const isForwarded = ({ headers }: FastifyRequest) =>
   (headers.forwarded ?? headers['x-forwarded-for'] ?? headers['x-real-ip'] ?? headers.via) !== undefined;
 
-const routes: FastifyPluginAsyncTypebox<{ membership: Membership | undefined }> = async (
-  app,
-  { membership },
-) => {
+type Options = { membership: Membership | undefined; metrics: Metrics };
+
+const routes: FastifyPluginAsyncTypebox<Options> = async (app, { membership, metrics }) => {
   const { metricsToken } = app.config;
   const expected = metricsToken === undefined ? undefined : digest(metricsToken);
 
@@ -38,9 +38,9 @@ const routes: FastifyPluginAsyncTypebox<{ membership: Membership | undefined }> 
   app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
     check(request);
     return reply
-      .type(app.metrics.contentType)
+      .type(metrics.contentType)
       .header('cache-control', 'no-store')
-      .send((await membership?.primary.ask('readMetrics')) ?? (await app.metrics.text()));
+      .send((await membership?.primary.ask('readMetrics')) ?? (await metrics.text()));
   });
 };
 

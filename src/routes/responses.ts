@@ -22,6 +22,7 @@ import { noSuchModel, resolveModel } from '../engines/models.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
 import type { Outcome } from '../ledger/types.ts';
+import type { Charging } from '../requests/charge.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
@@ -51,7 +52,7 @@ const wholeOnly = () =>
     param: 'stream',
   });
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   const engine = optionalEffort(app.engines.chat);
 
   const stored = async (owner: Owner, id: string) => {
@@ -132,7 +133,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const cost = chatCost(request, resolved, chatInput, { ...body, input: items });
 
       if (body.stream)
-        return answerStream(request, reply, cost, ({ id }, signal) => {
+        return answerStream(charging, request, reply, cost, ({ id }, signal) => {
           const context = contextOf(id);
           return surfaceScript(chat, chatInput, signal, {
             writer: () => responseWriter(context),
@@ -141,7 +142,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           });
         });
 
-      return answerJson(request, reply, cost, async ({ id }, signal) => {
+      return answerJson(charging, request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(chatInput, signal);
         const tokens = tokensOf(completion.usage);
         const blocks = blocksOf(completion);
@@ -217,7 +218,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const id = requestIdOf(request.params.id);
-      if (id === undefined || !(await app.running.stop(request.caller, id))) throw noSuchResponse();
+      if (id === undefined || !(await charging.running.stop(request.caller, id))) throw noSuchResponse();
       const row = await findResponse(app.db, request.caller, id);
       const fields = row === undefined ? { object: 'response' } : JSON.parse(row.body);
       return { ...fields, id: responseId(id), status: 'cancelled' };

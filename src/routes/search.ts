@@ -2,12 +2,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { SearchRequest, SearchResponse } from '../../schemas/search.ts';
+import type { Charging } from '../requests/charge.ts';
 import { answerJson } from '../requests/json-answer.ts';
 
 /** Documented in `SearchRequest`. */
 const DEFAULT_LIMIT = 10;
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { charging }) => {
   app.post(
     '/search',
     {
@@ -24,7 +25,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { limit = DEFAULT_LIMIT, query } = request.body;
-      return answerJson(request, reply, { units: 1 }, async (_admission, signal) => ({
+      return answerJson(charging, request, reply, { units: 1 }, async (_admission, signal) => ({
         value: { query, results: await app.engines.search.search(query, limit, signal) },
         outcome: { model: null, inputTokens: 0, outputTokens: 0 },
       }));

@@ -12,7 +12,7 @@ const requestFor = (target: string, headers = '', body = '') =>
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
-const { app, client, port } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url });
+const { calls: slots, client, port } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url });
 const owner = await client.signUp();
 const { key } = await client.createKey(owner);
 const asset = /\/assets\/reference\/scalar[\w.-]+\.js/.exec((await client.get('//docs/try')).text)?.[0] ?? '';
@@ -64,11 +64,11 @@ t.test('streams queued behind an unread response take no slot, and no slot leaks
   const other = connect(port, '127.0.0.1');
   other.write(stream.repeat(3));
   other.resume();
-  await eventually('one stream runs', async () => app.calls.taken === 1);
-  t.equal(app.calls.taken, 1);
+  await eventually('one stream runs', async () => slots.taken === 1);
+  t.equal(slots.taken, 1);
   socket.destroy();
   other.destroy();
-  await eventually('no slot is in use', async () => app.calls.taken === 0);
+  await eventually('no slot is in use', async () => slots.taken === 0);
   t.equal((await upstream.calls()).open, 0);
 });
 

@@ -55,7 +55,7 @@ const charactersOf = (events: ServerEvent[]) =>
 
 t.test('a reply is cut off at the character limit', async (t) => {
   const service = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
-  const { app, client } = service;
+  const { calls: slots, client } = service;
   const owner = await client.signUp();
   const { key } = await client.createKey(owner);
   await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie: owner.cookie });
@@ -65,7 +65,7 @@ t.test('a reply is cut off at the character limit', async (t) => {
       'the upstream request is aborted and the slot is released',
       async () => {
         const calls = await upstream.calls();
-        return calls.open === 0 && calls.aborted === aborted && app.calls.taken === 0;
+        return calls.open === 0 && calls.aborted === aborted && slots.taken === 0;
       },
       PATIENCE_MS,
     );
@@ -197,7 +197,7 @@ function leaving(url: string, body: unknown, headers: Record<string, string>) {
 }
 
 t.test('a reply is cut off at the time limit', async (t) => {
-  const { app, client } = await startTestService(
+  const { calls: slots, client } = await startTestService(
     t,
     'embedded',
     { CHAT_URL: upstream.url },
@@ -226,7 +226,7 @@ t.test('a reply is cut off at the time limit', async (t) => {
               });
             await eventually(
               'the request has ended',
-              async () => (await upstream.calls()).open === 0 && app.calls.taken === 0,
+              async () => (await upstream.calls()).open === 0 && slots.taken === 0,
               20_000,
             );
           }

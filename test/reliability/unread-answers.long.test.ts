@@ -33,7 +33,12 @@ const requestOf = (path: string, body: unknown, headers: Record<string, string>)
 };
 
 t.test('with a deadline of 3 s instead of 60 s', async (t) => {
-  const { app, client, port } = await startTestService(
+  const {
+    app,
+    calls: slots,
+    client,
+    port,
+  } = await startTestService(
     t,
     'embedded',
     { CHAT_URL: upstream.url },
@@ -69,13 +74,13 @@ t.test('with a deadline of 3 s instead of 60 s', async (t) => {
         const { body, path } = all[n % all.length] as (typeof all)[number];
         connections.push(await deaf(requestOf(path, body('Hi', { stream: true }), authorization)));
       }
-      await eventually('all streams are open', async () => app.calls.taken === STREAMS);
+      await eventually('all streams are open', async () => slots.taken === STREAMS);
       const refused = await client.post('/chat', { message: 'Hi', stream: true }, { key });
       t.equal(refused.body.error.code, 'tooManyStreams');
       await eventually(
         'all streams have ended',
         async () =>
-          app.calls.taken === 0 &&
+          slots.taken === 0 &&
           (await upstream.calls()).open === 0 &&
           connections.every(({ server }) => server.destroyed),
         240_000,
@@ -101,7 +106,7 @@ t.test('with a deadline of 3 s instead of 60 s', async (t) => {
     }
     t.notOk(server.destroyed);
     reader.destroy();
-    await eventually('the stream has ended', async () => app.calls.taken === 0, 20_000);
+    await eventually('the stream has ended', async () => slots.taken === 0, 20_000);
   });
 
   await t.test('the connection of an unread response or replay is closed', async (t) => {

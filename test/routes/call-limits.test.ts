@@ -20,7 +20,7 @@ const env = {
 };
 
 onEachDatabase(t, env, async (t, service) => {
-  const { app, client } = service;
+  const { calls: slots, client } = service;
   const owner = await client.signUp();
   const { key } = await client.createKey(owner);
   const second = await client.createKey(owner);
@@ -65,7 +65,7 @@ onEachDatabase(t, env, async (t, service) => {
       stream.leave();
       leaving.abort();
       await plain;
-      await eventually('the slots are released', async () => app.calls.taken === 0);
+      await eventually('the slots are released', async () => slots.taken === 0);
       t.equal((await client.post('/chat', { message: 'Hi' }, { key })).status, 200);
     },
   );
@@ -79,7 +79,7 @@ onEachDatabase(t, env, async (t, service) => {
       await upstream.configure(settings);
       for (let time = 0; time < 3; time += 1)
         t.equal((await client.post('/chat', body, { key })).status, status);
-      t.equal(app.calls.taken, 0);
+      t.equal(slots.taken, 0);
     }
   });
 
@@ -99,8 +99,8 @@ onEachDatabase(t, env, async (t, service) => {
         await eventually('the call is in flight', () => waiting(1));
         leaving.abort();
         await left;
-        t.equal(app.calls.taken, 1, 'the call keeps its slot');
-        await eventually('the slot is released', async () => app.calls.taken === 0);
+        t.equal(slots.taken, 1, 'the call keeps its slot');
+        await eventually('the slot is released', async () => slots.taken === 0);
         t.ok(await waiting(0));
         const again = await client.post('/chat', { message: 'Hi', stream }, { key, headers });
         t.equal(again.headers.get('idempotency-replayed'), 'true');

@@ -19,7 +19,7 @@ onEachDatabase(
   t,
   { CHAT_URL: upstream.url, STREAMS_PER_ACCOUNT: '2' },
   async (t, service) => {
-    const { app, client, port } = service;
+    const { calls: slots, client, port } = service;
     const owner = await client.signUp();
     const { key } = await client.createKey(owner);
     const messages = [{ role: 'user', content: 'Hi' }];
@@ -68,7 +68,7 @@ onEachDatabase(
           async () => (await upstream.calls()).aborted === 1,
         );
         await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 499 });
-        await eventually('the slot is released', async () => app.calls.taken === 0);
+        await eventually('the slot is released', async () => slots.taken === 0);
       }
     });
 
@@ -100,7 +100,7 @@ onEachDatabase(
         const theirs = await openStream(client, '/chat', { message: 'Hi', stream: true }, stranger);
         t.equal(theirs.response.status, 200, 'another account has its own limit');
         for (const { leave } of [...open, theirs]) leave();
-        await eventually('the slots are released', async () => app.calls.taken === 0, 1000);
+        await eventually('the slots are released', async () => slots.taken === 0, 1000);
       },
     );
 
@@ -119,7 +119,7 @@ onEachDatabase(
           // More often than there are slots.
           for (let time = 0; time < 3; time += 1)
             t.equal((await client.post('/chat', body, { key })).status, status);
-          t.equal(app.calls.taken, 0);
+          t.equal(slots.taken, 0);
         }
       },
     );

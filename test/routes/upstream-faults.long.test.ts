@@ -108,7 +108,7 @@ onEachDatabase(t, env, async (t, service) => {
       t.notOk(events.some(isEnd), `${what}: no event marks it as complete`);
       t.notOk(tellsTooMuch(answer), `${what}: the response reveals nothing about the upstream`);
       t.equal((await used()).chat, before + 1, `${what}: remains charged`);
-      await eventually('the slot is released', async () => service.app.calls.taken === 0);
+      await eventually('the slot is released', async () => service.calls.taken === 0);
       await eventually('the upstream request is closed', async () => (await upstream.calls()).open === 0);
     }
 
@@ -157,7 +157,7 @@ onEachDatabase(t, env, async (t, service) => {
         const after = await used();
         t.equal(after.chat, before.chat + 1);
         t.equal(after.tokens - before.tokens, (row.input_tokens ?? 0) + (row.output_tokens ?? 0));
-        t.equal(service.app.calls.taken, 0);
+        t.equal(service.calls.taken, 0);
       },
     );
 
@@ -185,7 +185,7 @@ onEachDatabase(t, env, async (t, service) => {
           );
           await eventually('the request is charged', async () => (await used()).chat === before.chat + 1);
           await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 499, code: null });
-          await eventually('the slot is released', async () => service.app.calls.taken === 0);
+          await eventually('the slot is released', async () => service.calls.taken === 0);
         },
       );
   }

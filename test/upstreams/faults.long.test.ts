@@ -298,7 +298,7 @@ function healthOf({ app }: TestService, name: string, model: string) {
 function watchAttempts(service: TestService, name: string, model: string) {
   const seen = { inARow: 0, failures: 0, failuresAfter: 0 };
   let cooled: { inARow: number; open: number; at: number } | undefined;
-  const { upstreamAttempts } = service.app.metrics;
+  const { upstreamAttempts } = service.metrics;
   const count = upstreamAttempts.inc.bind(upstreamAttempts);
   upstreamAttempts.inc = ((labels: { upstream: string; outcome: string }) => {
     count(labels);
