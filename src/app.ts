@@ -93,9 +93,15 @@ const pages: FastifyPluginAsync<{ documentation: Documentation }> = async (scope
 };
 
 /** What routes of the API get as arguments. */
-type Parts = { charging: Charging; keyLookup: KeyLookup; paths: KnownPaths; slots: Slots };
+type Parts = {
+  charging: Charging;
+  keyLookup: KeyLookup;
+  ledger: Ledger;
+  paths: KnownPaths;
+  slots: Slots;
+};
 
-const publicRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scope, { keyLookup }) => {
+const publicRoutes: FastifyPluginAsync<Pick<Parts, 'keyLookup'>> = async (scope, { keyLookup }) => {
   scope.register(leakReports, { keyLookup });
   scope.register(async (limited) => {
     limited.register(pageLimit);
@@ -105,17 +111,22 @@ const publicRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scope,
 };
 
 /** For sessions of operators. */
-const operatorRoutes: FastifyPluginAsync<{ keyLookup: KeyLookup }> = async (scope, { keyLookup }) => {
+const operatorRoutes: FastifyPluginAsync<Pick<Parts, 'keyLookup' | 'ledger'>> = async (
+  scope,
+  { keyLookup, ledger },
+) => {
   scope.register(operatorGuard);
   scope.register(operatorOverview);
-  scope.register(operatorAccounts, { keyLookup });
+  scope.register(operatorAccounts, { keyLookup, ledger });
   scope.register(operatorKeys, { keyLookup });
   scope.register(operatorLog);
 };
 
 /** For the session cookie, never a Bearer key. */
-const dashboardRoutes: FastifyPluginAsync<Pick<Parts, 'keyLookup' | 'slots'>> = async (scope, parts) => {
-  const { keyLookup, slots } = parts;
+const dashboardRoutes: FastifyPluginAsync<Pick<Parts, 'keyLookup' | 'ledger' | 'slots'>> = async (
+  scope,
+  { keyLookup, ledger, slots },
+) => {
   scope.register(sessions);
   scope.register(passwords);
   scope.register(auth, { keyLookup });
@@ -129,17 +140,19 @@ const dashboardRoutes: FastifyPluginAsync<Pick<Parts, 'keyLookup' | 'slots'>> = 
     signedIn.register(usageHistory);
     signedIn.register(requestLog, { slots });
     signedIn.register(webhook);
-    signedIn.register(operatorRoutes, { keyLookup });
+    signedIn.register(operatorRoutes, { keyLookup, ledger });
   });
 };
 
 /** For a Bearer key with the right scope, or a web session. Requests with a key never use the session store. */
-const callerRoutes: FastifyPluginAsync<Omit<Parts, 'slots'>> = async (scope, parts) => {
-  const { charging, keyLookup, paths } = parts;
+const callerRoutes: FastifyPluginAsync<Omit<Parts, 'slots'>> = async (
+  scope,
+  { charging, keyLookup, ledger, paths },
+) => {
   scope.register(preflights, { paths });
   scope.register(async (guarded) => {
     guarded.register(callerGuard, { keyLookup });
-    guarded.register(idempotency);
+    guarded.register(idempotency, { ledger });
     guarded.register(chat, { charging });
     guarded.register(chatCancel, { running: charging.running });
     guarded.register(completions, { charging });
@@ -150,14 +163,14 @@ const callerRoutes: FastifyPluginAsync<Omit<Parts, 'slots'>> = async (scope, par
     guarded.register(search, { charging });
     guarded.register(embeddings, { charging });
     guarded.register(models);
-    guarded.register(usage);
+    guarded.register(usage, { ledger });
   });
 };
 
-const api: FastifyPluginAsync<Parts> = async (scope, { charging, keyLookup, paths, slots }) => {
+const api: FastifyPluginAsync<Parts> = async (scope, { charging, keyLookup, ledger, paths, slots }) => {
   scope.register(publicRoutes, { keyLookup });
-  scope.register(dashboardRoutes, { keyLookup, slots });
-  scope.register(callerRoutes, { charging, keyLookup, paths });
+  scope.register(dashboardRoutes, { keyLookup, ledger, slots });
+  scope.register(callerRoutes, { charging, keyLookup, ledger, paths });
 };
 
 export type Resources = {
@@ -172,7 +185,7 @@ export type Resources = {
 };
 
 /** The app, and those of its parts that the process uses. */
-export type App = Pick<Charging, 'calls' | 'inFlight' | 'metrics'> & {
+export type App = Pick<Charging, 'calls' | 'inFlight' | 'ledger' | 'metrics'> & {
   app: FastifyInstance;
   documentation: Documentation;
   drain: Drain;
@@ -199,10 +212,10 @@ export async function buildApp(resources: Resources): Promise<App> {
   const inFlight = new InFlightRequests();
   const running = new RunningRequests(database, app.log);
   const streams = new EventStreams(config.answerLimits.milliseconds + config.unreadMs);
-  const charging = { calls, inFlight, metrics, running, streams };
+  const charging = { calls, inFlight, ledger, metrics, running, streams };
 
   app.register(pipelining);
-  app.register(services, { config, database, engines, ledger, sessionSecrets });
+  app.register(services, { config, database, engines, sessionSecrets });
 
   app.register(spans, { tracer });
   app.register(abortedRequests);
@@ -225,12 +238,12 @@ export async function buildApp(resources: Resources): Promise<App> {
   app.register(redisConnection, { redis });
   app.register(rateLimit, { membership, redis });
   app.register(callLimits, { calls });
-  app.register(measured, { calls, database, drain, metrics, streams });
+  app.register(measured, { calls, database, drain, ledger, metrics, streams });
 
   app.register(pages, { documentation: search });
   app.register(health, { database, drain, membership });
   app.register(metricsRoute, { membership, metrics });
-  app.register(api, { prefix: '/api/v1', charging, keyLookup, paths, slots });
+  app.register(api, { prefix: '/api/v1', charging, keyLookup, ledger, paths, slots });
 
   app.register(methodFallbacks, { paths });
   return {
@@ -240,6 +253,7 @@ export async function buildApp(resources: Resources): Promise<App> {
     drain,
     inFlight,
     keyLookup,
+    ledger,
     metrics,
     paths,
   };

@@ -87,8 +87,8 @@ export async function startService(
     // Run both at once, because the embedded database starts in its own thread.
     building = build();
     const [built] = await Promise.all([building, ready()]);
-    const { app, keyLookup, metrics } = built;
-    await app.ledger.start();
+    const { app, keyLookup, ledger, metrics } = built;
+    await ledger.start();
     await keyLookup.start();
     await app.listen({
       port: config.port,
@@ -103,7 +103,7 @@ export async function startService(
     webhooks.start();
     const reloadHere = () => reloadUpstreams(app, config);
     context = { ...database, reload: outcomeOf.bind(null, reloadHere) };
-    const reloads = new UpstreamReloads(database.db, app.ledger.process, reloadHere, log);
+    const reloads = new UpstreamReloads(database.db, ledger.process, reloadHere, log);
     if (database.kind === 'postgres' && config.upstreams !== undefined) reloads.start();
     return {
       ...built,
@@ -115,7 +115,7 @@ export async function startService(
         await app.close();
         await Promise.all(stopped);
         await keyLookup.stop();
-        await app.ledger.stop();
+        await ledger.stop();
         await database.close();
         await lock?.release();
         // Stop it last, because an unreachable collector delays it.

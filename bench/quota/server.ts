@@ -47,13 +47,11 @@ const app = fastify(serverOptions(config));
 const ledger = new Ledger(database, config.plans, app.log);
 await ledger.start();
 
-const unused = undefined as never;
 app.register(settings, {
   config,
   database,
   sessionSecrets: () => [''],
-  engines: unused,
-  ledger,
+  engines: undefined as never,
 });
 app.register(errors, { paths: new KnownPaths() });
 for (const schema of components) app.addSchema(schema);

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import fp from 'fastify-plugin';
 import { type Retry, retryOf } from '../ledger/idempotency.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { replayTo } from '../requests/replay.ts';
 
 declare module 'fastify' {
@@ -24,8 +25,8 @@ const headers = Type.Object({
   ),
 });
 
-export default fp(
-  async (app) => {
+export default fp<{ ledger: Ledger }>(
+  async (app, { ledger }) => {
     app.decorateRequest('retry', null);
     app.addHook('onRoute', (route) => {
       if (route.config?.meter !== undefined) route.schema = { ...route.schema, headers };
@@ -36,7 +37,7 @@ export default fp(
       const key = sent['idempotency-key'];
       if (typeof key !== 'string' || routeOptions.config.meter === undefined) return;
       request.retry = retryOf(key, `${method} ${routeOptions.url}`, request.body);
-      const replay = await app.ledger.findReplay(caller, request.retry);
+      const replay = await ledger.findReplay(caller, request.retry);
       if (replay !== undefined) return replayTo(request, reply, replay);
     });
   },

@@ -5,10 +5,13 @@ import type { Charging } from '../requests/charge.ts';
 import type { Drain } from '../requests/drain.ts';
 import { toApiError } from '../requests/errors.ts';
 
-type Options = Pick<Charging, 'calls' | 'metrics' | 'streams'> & { database: Database; drain: Drain };
+type Options = Pick<Charging, 'calls' | 'ledger' | 'metrics' | 'streams'> & {
+  database: Database;
+  drain: Drain;
+};
 
 export default fp<Options>(
-  async (app, { calls, database, drain, metrics, streams }) => {
+  async (app, { calls, database, drain, ledger, metrics, streams }) => {
     app.addHook('onResponse', (request, reply, done) => {
       const { url: route, method } = request.routeOptions;
       // Unknown paths share a label, because clients can send any number of them.
@@ -32,7 +35,7 @@ export default fp<Options>(
       'parley_ledger_unsettled_charges',
       'Charges whose settlement failed and is being retried. Stays 0 while the database is available.',
       [],
-      () => [{ value: app.ledger.unsettled }],
+      () => [{ value: ledger.unsettled }],
     );
     metrics.gauge(
       'parley_database_connections',

@@ -3,14 +3,12 @@ import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
 import type { Engines } from '../engines/engines.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { idHeaders } from '../requests/anthropic.ts';
 
 type Options = {
   config: Config;
   database: Database;
   engines: Engines;
-  ledger: Ledger;
   /** Keys for cookies. The first key signs, all of them verify. Only requests call this. */
   sessionSecrets: () => readonly [string, ...string[]];
 };
@@ -20,17 +18,15 @@ declare module 'fastify' {
     config: Config;
     db: Db;
     engines: Engines;
-    ledger: Ledger;
     sessionSecrets: readonly [string, ...string[]];
   }
 }
 
 export default fp<Options>(
-  async (app, { config, database, engines, ledger, sessionSecrets }) => {
+  async (app, { config, database, engines, sessionSecrets }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
     app.decorate('engines', engines);
-    app.decorate('ledger', ledger);
     app.decorate('sessionSecrets', { getter: sessionSecrets });
     app.addHook('onRequest', (request, reply, done) => {
       reply.headers(idHeaders(request));

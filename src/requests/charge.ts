@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Admission, Outcome } from '../ledger/types.ts';
 import type { Calls, Slot } from '../limits/calls.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -36,10 +37,11 @@ export type StreamedAnswer = {
   close(): Promise<unknown>;
 };
 
-/** Where charged work is counted, for limits, cancellation, shutdown, and metrics. */
+/** The ledger, and where charged work is counted for limits, cancellation, shutdown, and metrics. */
 export type Charging = {
   calls: Calls;
   inFlight: InFlightRequests;
+  ledger: Ledger;
   metrics: Metrics;
   running: RunningRequests;
   streams: EventStreams;
@@ -77,8 +79,7 @@ export async function runUnderCharge<T>(
   cost: Cost,
   answer: WholeAnswer<T> | StreamedAnswer,
 ): Promise<T | FastifyReply> {
-  const { calls, inFlight } = charging;
-  const { ledger } = request.server;
+  const { calls, inFlight, ledger } = charging;
   const { caller, id, routeOptions } = request;
   const { meter } = routeOptions.config;
   if (meter === undefined) throw new Error(`The route ${routeOptions.url} declares no meter.`);
@@ -118,9 +119,9 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   let isSettling = false;
   let isFinal = false;
   try {
-    const { admission, reply, request, work } = run;
+    const { admission, charging, reply, request, work } = run;
     if (work.isAbandoned) {
-      await request.server.ledger.refund(admission, clientDisconnected);
+      await charging.ledger.refund(admission, clientDisconnected);
       return reply.hijack();
     }
     request.isCharged = true;
@@ -131,23 +132,23 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     else observe(run);
     const ending = work.isAbandoned ? { failure: clientDisconnected } : {};
     isSettling = true;
-    await request.server.ledger.finalize(admission, outcome && { ...recorded(run, outcome), ...ending });
+    await charging.ledger.finalize(admission, outcome && { ...recorded(run, outcome), ...ending });
     isFinal = true;
     if ('stream' in answer) return await streamFinal(run, answer);
     return work.isClientGone ? reply.hijack() : answer.send();
   } catch (error) {
-    const { admission, reply, request, work } = run;
+    const { admission, charging, reply, work } = run;
     if (isFinal) throw error;
     // Do not settle again after a failed settlement, even if the client disconnected.
     if (!work.isAbandoned || isSettling) throw await refundOrKeep(run, error);
     observe(run);
     // The request was still waiting for a connection to the upstream.
     if (progressOf(work.signal)?.isCalled === false) {
-      await request.server.ledger.refund(admission, clientDisconnected);
+      await charging.ledger.refund(admission, clientDisconnected);
       return reply.hijack();
     }
     const outcome = 'stream' in answer ? answer.outcome(false) : estimated(run);
-    await request.server.ledger.finalize(admission, {
+    await charging.ledger.finalize(admission, {
       ...recorded(run, outcome),
       failure: clientDisconnected,
     });
@@ -195,7 +196,7 @@ function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, fir
 /** Streams the response of a final charge. Records how it ended before sending the last event. */
 async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyReply> {
   const { admission, charging, reply, request, slot, work } = run;
-  const { ledger } = request.server;
+  const { ledger } = charging;
   const stored = (envelope?: Envelope) =>
     admission.retry && { answer: { status: 200, body: answer.replay(envelope) } };
   let envelope: Envelope | undefined;
@@ -230,8 +231,8 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
  * has used up such refunds. Returns the error to throw.
  */
 async function refundOrKeep(run: Run, error: unknown): Promise<unknown> {
-  const { admission, reply, request, work } = run;
-  const { ledger, limits } = request.server;
+  const { admission, charging, reply, request, work } = run;
+  const { limits } = request.server;
   observe(run);
   const isResumed = admission.attempt !== undefined;
   let thrown = error;
@@ -248,7 +249,7 @@ async function refundOrKeep(run: Run, error: unknown): Promise<unknown> {
       thrown = err;
     }
   }
-  const isRefunded = await ledger.refund(admission, toApiError(thrown));
+  const isRefunded = await charging.ledger.refund(admission, toApiError(thrown));
   if (isResumed) return resumeFailedError(toApiError(thrown));
   const { reading, reserved, tokens = 0, units } = admission;
   // The headers show the units as charged until the refund is written.
@@ -264,12 +265,11 @@ async function refundOrKeep(run: Run, error: unknown): Promise<unknown> {
 
 /** Finalizes a charge with an error as its response. Retries with the same idempotency key get that response too. */
 async function keep(run: Run, problem: ApiError): Promise<void> {
-  const { admission, request } = run;
-  const { ledger } = request.server;
+  const { admission, charging, request } = run;
   const { code, statusCode } = problem;
   const envelope = envelopeFor(request, problem);
   const answer = { status: statusCode, body: withoutApiKeys(JSON.stringify(envelope)) };
-  await ledger.finalize(admission, {
+  await charging.ledger.finalize(admission, {
     ...recorded(run, estimated(run)),
     failure: { code, statusCode },
     ...(admission.retry && { answer }),

@@ -4,6 +4,7 @@ import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
 import { includes, type PlanCatalog, tokensCeilingOf } from '../domain/plans.ts';
 import { accountGone } from '../errors.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { nextReset } from '../ledger/quota.ts';
 import type { UsageReading } from '../store/usage.ts';
 
@@ -20,7 +21,7 @@ export function toUsage(reading: UsageReading, plans: PlanCatalog) {
   };
 }
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox<{ ledger: Ledger }> = async (app, { ledger }) => {
   const { plans } = app.config;
 
   app.get(
@@ -37,7 +38,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { scope: 'usage' },
     },
     async (request) => {
-      const reading = await app.ledger.usage(request.caller.accountId);
+      const reading = await ledger.usage(request.caller.accountId);
       if (reading === undefined) throw accountGone(request.caller.keyId);
       return toUsage(reading, plans);
     },

@@ -148,7 +148,7 @@ t.test('of two attempts at a stream, only the one whose reply is stored ends wit
     await eventually('the other replica takes over the request', async () => {
       // The process counts as dead until it renews its lease.
       await db.execute(sql`
-        update leases set expires_at = ledger_now() - interval '1 second' where process = ${one.app.ledger.process}`);
+        update leases set expires_at = ledger_now() - interval '1 second' where process = ${one.ledger.process}`);
       second = await openStream(other.client, '/chat', body, { ...caller, headers });
       return second.response.status === 200;
     });

@@ -19,6 +19,7 @@ import { hashPassword } from '../../domain/passwords.ts';
 import { newPassword } from '../../domain/random-password.ts';
 import { ApiError } from '../../errors.ts';
 import type { KeyLookup } from '../../keys/lookup.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { actingOperator } from '../../plugins/operator-guard.ts';
 import { readLogPage } from '../../request-log/page.ts';
 import { type Account, findAccount } from '../../store/accounts.ts';
@@ -51,7 +52,9 @@ const toOperatorAccount = (account: Account) => ({
   suspended_at: account.suspendedAt?.toISOString() ?? null,
 });
 
-const routes: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, { keyLookup }) => {
+type Options = { keyLookup: KeyLookup; ledger: Ledger };
+
+const routes: FastifyPluginAsyncTypebox<Options> = async (app, { keyLookup, ledger }) => {
   const { db } = app;
   const { plans } = app.config;
 
@@ -139,7 +142,7 @@ const routes: FastifyPluginAsyncTypebox<{ keyLookup: KeyLookup }> = async (app, 
       const [account, counts, reading, keys, costs] = await Promise.all([
         accountWith(id),
         countOfAccount(db, id),
-        app.ledger.usage(id),
+        ledger.usage(id),
         listKeyLabels(db, id, KEY_DAYS),
         costsOfAccount(db, id, COST_DAYS),
       ]);
