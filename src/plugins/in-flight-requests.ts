@@ -1,9 +1,12 @@
-/** All in-flight work ends before the process does. Contract section 11. */
+/** Requests with metered work: their fields, and a shutdown that waits for them. Contract section 11. */
 import fp from 'fastify-plugin';
 import type { InFlightRequests } from '../requests/in-flight.ts';
 
 export default fp<{ inFlight: InFlightRequests }>(
   async (app, { inFlight }) => {
+    app.decorateRequest('routed');
+    app.decorateRequest('prices');
+    app.decorateRequest('maxOutput');
     // Connections are closed by now, but the ledger still records work of clients that disconnected.
     app.addHook('onClose', () => inFlight.idle());
   },

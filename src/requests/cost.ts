@@ -35,7 +35,7 @@ export type Cost = {
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set if the request's tokens are reserved. */
-    maxOutput?: number;
+    maxOutput: number | undefined;
   }
 }
 

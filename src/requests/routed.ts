@@ -19,36 +19,33 @@ export type Routed = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    routed?: Routed;
+    /** Undefined before the first attempt. */
+    routed: Routed | undefined;
     /** What that upstream charges, if the operator set prices. */
-    prices?: Prices | undefined;
+    prices: Prices | undefined;
   }
 }
 
 /** The callbacks with which the router reports its attempts, for a response header and the log. */
 export function routedCall(request: FastifyRequest, reply: FastifyReply, affinity?: string): RoutedCall {
   const startedAt = performance.now();
-  let before: Pick<FastifyRequest, 'routed' | 'prices'> = {};
+  let before: Pick<FastifyRequest, 'routed' | 'prices'> = { routed: undefined, prices: undefined };
   return {
     account: request.caller.accountId,
     // The account ID keeps accounts from influencing each other's routing.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
     onAttempt(upstream, model, prices) {
-      before = { ...(request.routed && { routed: request.routed }), prices: request.prices };
+      before = { routed: request.routed, prices: request.prices };
       const attempts = (request.routed?.attempts ?? 0) + 1;
       request.routed = { upstream, model, attempts };
       request.prices = prices;
       reply.header('x-parley-attempts', attempts);
     },
     onUnsent() {
-      if (before.routed === undefined) {
-        delete request.routed;
-        reply.removeHeader('x-parley-attempts');
-      } else {
-        request.routed = before.routed;
-        reply.header('x-parley-attempts', before.routed.attempts);
-      }
+      request.routed = before.routed;
       request.prices = before.prices;
+      if (before.routed === undefined) reply.removeHeader('x-parley-attempts');
+      else reply.header('x-parley-attempts', before.routed.attempts);
     },
     onFailure(upstream, err) {
       request.log.warn({ upstream, err }, 'An upstream failed before its first output.');
