@@ -184,7 +184,7 @@ export type Resources = {
   membership?: Membership | undefined;
 };
 
-/** The app, and those of its parts that the process uses. */
+/** The app, and those of its parts that the process and the tests use. */
 export type App = Pick<Charging, 'calls' | 'inFlight' | 'ledger' | 'metrics'> & {
   app: FastifyInstance;
   documentation: Documentation;

@@ -127,7 +127,9 @@ const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { 
       const cost = chatCost(request, resolved, turn.input);
 
       if (body.stream)
-        return answerStream(charging, request, reply, cost, ({ id }, signal) => chatScript(chat, turn, id, signal));
+        return answerStream(charging, request, reply, cost, ({ id }, signal) =>
+          chatScript(chat, turn, id, signal),
+        );
 
       return answerJson(charging, request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(turn.input, signal);
