@@ -87,7 +87,7 @@ class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
     const delta = this.#last === undefined ? { role: 'assistant' as const, content: '' } : {};
     const ends = [...this.#open].map((index) => ({
       ...head,
-      choices: [{ index, delta: delta, logprobs: null, finish_reason: STOPPED }],
+      choices: [{ index, delta, logprobs: null, finish_reason: STOPPED }],
     }));
     return [...ends, { ...head, choices: [], usage: estimatedUsage(this.#input, this.#characters) }];
   }
