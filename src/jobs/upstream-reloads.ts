@@ -31,9 +31,7 @@ export class UpstreamReloads {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#underWay ??= this.#look().finally(() => {
-        this.#underWay = undefined;
-      });
+      this.#underWay = this.#look();
     }, POLL_MS).unref();
   }
 

@@ -1,13 +1,17 @@
 export type OutageLog = { error(details: object, message: string): void; info(message: string): void };
 
-/** Logs the first failure of each outage and its end. The returned function never rejects. */
+/**
+ * Logs the first failure of each outage and its end. The returned function never rejects. While a run is in progress, it
+ * returns that run instead of starting another.
+ */
 export function loggingOutages(
   log: OutageLog,
   name: string,
   work: () => Promise<unknown>,
 ): () => Promise<void> {
   let isFailing = false;
-  return async () => {
+  let running: Promise<void> | undefined;
+  const run = async () => {
     try {
       await work();
       if (isFailing) log.info(`${name} has recovered.`);
@@ -16,5 +20,11 @@ export function loggingOutages(
       if (!isFailing) log.error({ err }, `${name} failed. Retrying until it succeeds.`);
       isFailing = true;
     }
+  };
+  return () => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    return running;
   };
 }

@@ -89,9 +89,7 @@ export class WebhookSender {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#polling ??= this.#poll().finally(() => {
-        this.#polling = undefined;
-      });
+      this.#polling = this.#poll();
     }, POLL_MS).unref();
   }
 

@@ -56,6 +56,25 @@ t.test('an outage logs two lines, however often the job fails', async (t) => {
   ]);
 });
 
+t.test('while a job runs, its next runs are skipped, and only one outage is logged', async (t) => {
+  const { lines, log } = recorder();
+  const gate = new Gate();
+  let runs = 0;
+  const run = loggingOutages(log, 'The work', async () => {
+    runs += 1;
+    await gate.pass();
+    throw new Error('no');
+  });
+  gate.hold();
+  const ended = Promise.all([run(), run(), run()]);
+  gate.release();
+  await ended;
+  t.equal(runs, 1);
+  t.same(lines, ['error: The work failed. Retrying until it succeeds.']);
+  await run();
+  t.equal(runs, 2, 'later runs are not skipped');
+});
+
 t.test(
   'a database outage logs the failure and the recovery of the lease, the sweep, and delayed settlements',
   async (t) => {
@@ -104,7 +123,7 @@ t.test(
     await Promise.all([ledger.refund(first, failure), ledger.refund(second, failure)]);
     await ledger.stop();
     t.same(lines, [
-      'error: Shut down with 2 charges not settled. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.',
+      'error: Shut down with 2 unsettled charges. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.',
       'error: Could not end the ledger lease. It expires within 20 seconds. Then another process refunds open charges.',
     ]);
   },
