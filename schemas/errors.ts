@@ -100,8 +100,7 @@ export const errorTable = {
   originNotAllowed: {
     status: 403,
     type: 'permission_error',
-    message:
-      'This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".',
+    message: 'The API key does not allow this origin. Add it in the dashboard under "Your API".',
   },
   listingNotAllowed: {
     status: 403,
@@ -196,14 +195,14 @@ export const errorTable = {
     status: 429,
     type: 'rate_limit_error',
     message:
-      'This account has reached its limit of open streams. Nothing was charged. Finish or close a stream, then try again.',
+      'This account has reached its limit on open streams. Nothing was charged. Finish or close a stream, then try again.',
     headers: retryAfter,
   },
   tooManyCalls: {
     status: 429,
     type: 'rate_limit_error',
     message:
-      'This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.',
+      'This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.',
     headers: retryAfter,
   },
   rateLimitExceeded: {
@@ -276,7 +275,7 @@ export const ErrorDetail = Type.Object(
     message: Type.String({
       maxLength: 1000,
       description: 'The problem at this location.',
-      examples: ['must be string'],
+      examples: ['must be a string'],
     }),
   },
   { $id: 'ErrorDetail', additionalProperties: false, description: 'A validation error.' },

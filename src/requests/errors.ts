@@ -14,17 +14,21 @@ const fastifyErrors: Record<string, () => ApiError> = {
     new ApiError('invalidRequest', { message: 'The length of the body does not match `Content-Length`.' }),
 };
 
+const parts: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' };
+
 function fromValidation(error: FastifyError): ApiError {
   const details = validationDetails(error.validation ?? []);
   const [first] = details;
-  const part = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'request');
-  const where =
-    first && first.path !== '/' ? `\`${first.path.replace(/^\//, '').replaceAll('/', '.')}\`` : `the ${part}`;
+  if (first === undefined)
+    return new ApiError('invalidRequest', { message: 'The request is not valid.', details });
+  const context = error.validationContext ?? 'request';
+  const part = parts[context] ?? context;
+  if (first.path === '/')
+    return new ApiError('invalidRequest', { message: `The ${part} ${first.message}.`, details });
+  const param = first.path.replace(/^\//, '').replaceAll('/', '.');
   return new ApiError('invalidRequest', {
-    message: first
-      ? `In the ${part}, ${where === `the ${part}` ? 'it' : where} ${first.message}.`
-      : 'The request is not valid.',
-    ...(first && first.path !== '/' ? { param: first.path.replace(/^\//, '').replaceAll('/', '.') } : {}),
+    message: `In the ${part}, \`${param}\` ${first.message}.`,
+    param,
     details,
   });
 }

@@ -83,7 +83,7 @@ export interface Operations {
 
   /**
    * Stop a reply by its idempotency key.
-   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
+   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Also works before the first output, when the reply has no ID yet.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -121,7 +121,7 @@ export interface Operations {
 
   /**
    * Count the tokens of a message.
-   * Counts the input tokens of a conversation, if the model's server counts them. Otherwise estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Free.
+   * Counts the input tokens of a conversation, if the model's server can count them. Otherwise, estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Not charged.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -171,7 +171,7 @@ export interface Operations {
 
   /**
    * Create a message (Anthropic's Messages API).
-   * Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.
+   * Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. Each request costs one unit of chat, or more if the operator set more for the model.
    *
    * Requires the `chat` scope when called with a key.
    *
@@ -181,7 +181,7 @@ export interface Operations {
 
   /**
    * Create a response (OpenAI's Responses API).
-   * Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.
+   * Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. Each request costs one unit of chat, or more if the operator set more for the model. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.
    *
    * Requires the `chat` scope when called with a key.
    *
@@ -224,7 +224,7 @@ export interface Operations {
   deleteWebhook: Method<'deleteWebhook'>;
 
   /**
-   * End a key's old secret.
+   * Revoke a key's old secret.
    * Ends the grace period of the last rotation early: the old secret stops working immediately, on every replica. The new secret keeps working. In-flight requests run to completion.
    */
   endPreviousSecret: Method<'endPreviousSecret'>;
@@ -375,7 +375,7 @@ export interface Operations {
 
   /**
    * List models.
-   * Lists the models that the account's plan includes, chat models and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+   * Lists the models that the account's plan includes: chat models first, starting with the default. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
    *
    * Requires the `models` scope when called with a key.
    */
@@ -383,7 +383,7 @@ export interface Operations {
 
   /**
    * Read the operator log.
-   * Lists the changes that operators made over the API and on the command line, newest first. Entries are kept for a year.
+   * Lists the changes that operators made through the API and on the command line, newest first. Entries are kept for a year.
    */
   listOperatorLog: Method<'listOperatorLog'>;
 
@@ -475,13 +475,13 @@ export interface Operations {
 
   /**
    * Replace the signing secret.
-   * Returns a new secret once. For 24 hours, messages are signed with both the new and the replaced secret.
+   * Returns a new secret, which is shown only once. For 24 hours, messages are signed with both the new and the replaced secret.
    */
   rotateWebhookSecret: Method<'rotateWebhookSecret'>;
 
   /**
    * Search.
-   * Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
+   * Finds pages that match keywords or a question, best match first. Returns an empty list if nothing matches.
    *
    * Requires the `search` scope when called with a key.
    *

@@ -147,7 +147,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply by its idempotency key
-         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. If the request has `replaces`, the reply is not stored. The stopped request itself ends normally. Also works before the first output, when the reply has no ID yet.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -429,7 +429,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End a key's old secret
+         * Revoke a key's old secret
          * @description Ends the grace period of the last rotation early: the old secret stops working immediately, on every replica. The new secret keeps working. In-flight requests run to completion.
          */
         delete: operations["endPreviousSecret"];
@@ -469,7 +469,7 @@ export interface paths {
         put?: never;
         /**
          * Create a message (Anthropic's Messages API)
-         * @description Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.
+         * @description Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. Each request costs one unit of chat, or more if the operator set more for the model.
          *
          *     Requires the `chat` scope when called with a key.
          *
@@ -493,7 +493,7 @@ export interface paths {
         put?: never;
         /**
          * Count the tokens of a message
-         * @description Counts the input tokens of a conversation, if the model's server counts them. Otherwise estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Free.
+         * @description Counts the input tokens of a conversation, if the model's server can count them. Otherwise, estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Not charged.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models that the account's plan includes, chat models and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+         * @description Lists the models that the account's plan includes: chat models first, starting with the default. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
          *
          *     Requires the `models` scope when called with a key.
          */
@@ -689,7 +689,7 @@ export interface paths {
         };
         /**
          * Read the operator log
-         * @description Lists the changes that operators made over the API and on the command line, newest first. Entries are kept for a year.
+         * @description Lists the changes that operators made through the API and on the command line, newest first. Entries are kept for a year.
          */
         get: operations["listOperatorLog"];
         put?: never;
@@ -811,7 +811,7 @@ export interface paths {
         put?: never;
         /**
          * Create a response (OpenAI's Responses API)
-         * @description Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.
+         * @description Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. Each request costs one unit of chat, or more if the operator set more for the model. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.
          *
          *     Requires the `chat` scope when called with a key.
          *
@@ -907,7 +907,7 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
+         * @description Finds pages that match keywords or a question, best match first. Returns an empty list if nothing matches.
          *
          *     Requires the `search` scope when called with a key.
          *
@@ -1105,7 +1105,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description Returns a new secret once. For 24 hours, messages are signed with both the new and the replaced secret.
+         * @description Returns a new secret, which is shown only once. For 24 hours, messages are signed with both the new and the replaced secret.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -2058,7 +2058,7 @@ export interface components {
              */
             model: string;
             /**
-             * @description True if the model reasons before it replies: the text can take a while.
+             * @description True if the model reasons before it replies, so the text can take a while to start.
              * @example true
              */
             reasoning?: boolean;
@@ -2912,7 +2912,7 @@ export interface components {
             path: string;
             /**
              * @description The problem at this location.
-             * @example must be string
+             * @example must be a string
              */
             message: string;
         };
@@ -3028,7 +3028,7 @@ export interface components {
         /** @description The process is healthy. */
         Health: {
             /**
-             * @description Always `ok`; anything else is an error.
+             * @description Always `ok`. Any other response is an error.
              * @example ok
              * @constant
              */
@@ -3275,7 +3275,7 @@ export interface components {
             search: number | null;
             /**
              * Format: int64
-             * @description Embedded inputs per UTC day; null if unlimited. Omitted if the plan does not include embeddings.
+             * @description Embeddings per UTC day; null if unlimited. Omitted if the plan does not include embeddings.
              * @example 50000
              */
             embeddings?: number | null;
@@ -3768,7 +3768,7 @@ export interface components {
             name?: string;
             input?: components["schemas"]["MessagesToolInput"];
         };
-        /** @description An Anthropic request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools are treated as omitted. */
         MessagesCountRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -3930,7 +3930,7 @@ export interface components {
         /** @description A block of a message. You can send blocks of an earlier response back unchanged. Unknown members are ignored. */
         MessagesInputBlock: {
             /**
-             * @description `text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Types that no configured model supports are omitted.
+             * @description `text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Types that no configured model supports are ignored.
              * @example text
              */
             type: string;
@@ -4170,7 +4170,7 @@ export interface components {
         /** @description A part of a system prompt or of a tool result. Unknown members are ignored. */
         MessagesPart: {
             /**
-             * @description `text`, `image`, `document`, or `search_result`. Other types are omitted.
+             * @description `text`, `image`, `document`, or `search_result`. Other types are ignored.
              * @example text
              */
             type: string;
@@ -4295,7 +4295,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description An Anthropic Messages API request. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic Messages API request. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools are treated as omitted. */
         MessagesRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -4565,7 +4565,7 @@ export interface components {
             type: string;
             /**
              * Format: int32
-             * @description With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, otherwise `high`.
+             * @description With `enabled`, determines the effort: `low` below 4,096 tokens, `medium` below 16,384, otherwise `high`.
              * @example 4096
              */
             budget_tokens?: number;
@@ -5206,7 +5206,7 @@ export interface components {
             usage: components["schemas"]["Usage"];
             /**
              * Format: int64
-             * @description Today's tokens that upstreams used beyond what requests had reserved, in plans that limit tokens. They count as used.
+             * @description Tokens that upstreams used today beyond what requests had reserved. They count as used. Covers only plans that limit tokens.
              * @example 0
              */
             excess_tokens?: number;
@@ -5554,7 +5554,7 @@ export interface components {
             open_charges: number;
             /**
              * Format: int64
-             * @description Today's tokens that upstreams used beyond what requests had reserved, in plans that limit tokens. They count as used.
+             * @description Tokens that upstreams used today beyond what requests had reserved. They count as used. Covers only plans that limit tokens.
              * @example 0
              */
             excess_tokens?: number;
@@ -6319,7 +6319,7 @@ export interface components {
              */
             effort?: string | null;
             /**
-             * @description If set, the reasoning is returned as a summary; otherwise as the content of its item.
+             * @description If set, the reasoning is returned as a summary; otherwise, as the content of the reasoning item.
              * @example auto
              */
             summary?: string | null;
@@ -7330,7 +7330,7 @@ export interface components {
              */
             model: string;
             /**
-             * @description `coolingDown`: receives no requests, because it failed or asked for a pause. `coolingDownForAccount`: the same, only for the account whose requests failed. `probing`: receives one request at a time after cooling down.
+             * @description `coolingDown`: receives no requests, because it failed or asked for a pause. `coolingDownForAccount`: the same, but only for the account whose requests failed. `probing`: receives one request at a time after cooling down.
              * @example working
              * @enum {string}
              */
@@ -7447,7 +7447,7 @@ export interface components {
             search: number;
             /**
              * Format: int64
-             * @description Embedded inputs charged today. Omitted if the plan does not include embeddings.
+             * @description Embeddings charged today. Omitted if the plan does not include embeddings.
              * @example 0
              */
             embeddings?: number;
@@ -7478,7 +7478,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When Parley stops signing messages with the replaced secret as well; null if no replaced secret is in use.
+             * @description When Parley stops signing messages with the replaced secret; null if no replaced secret is in use.
              * @example null
              */
             old_secret_ends_at: string | null;
@@ -7541,7 +7541,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description For `key.reported_leaked`: what was revoked. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).
+             * @description For `key.reported_leaked`, what was revoked: `key_revoked`, `old_secret_revoked` (for a rotated key), or `none` (for a public key).
              * @example key_revoked
              */
             action?: string;
@@ -7587,7 +7587,7 @@ export interface components {
             attempts: number;
             /**
              * Format: date-time
-             * @description When the message was last attempted; null before the first attempt.
+             * @description When delivery was last attempted; null before the first attempt.
              * @example 2026-11-20T13:45:12.845Z
              */
             last_attempt_at: string | null;
@@ -7971,7 +7971,7 @@ export interface components {
         };
         /**
          * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerForbiddenForChat: {
             headers: {
@@ -7994,7 +7994,7 @@ export interface components {
         };
         /**
          * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerForbiddenForModels: {
             headers: {
@@ -8017,7 +8017,7 @@ export interface components {
         };
         /**
          * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerForbiddenForUsage: {
             headers: {
@@ -8061,7 +8061,7 @@ export interface components {
         /**
          * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `listingNotAllowed`: Keys with allowed origins are public and cannot list conversations. Read a conversation by its ID, or list conversations in the dashboard or with a key without allowed origins.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerListForbiddenForChat: {
             headers: {
@@ -8086,7 +8086,7 @@ export interface components {
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerModelForbiddenForChat: {
             headers: {
@@ -8111,7 +8111,7 @@ export interface components {
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerModelForbiddenForImages: {
             headers: {
@@ -8136,7 +8136,7 @@ export interface components {
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerModelForbiddenForSearch: {
             headers: {
@@ -8350,7 +8350,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
-         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyCalls`: This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
          */
         CallerQuotaForEmbeddings: {
             headers: {
@@ -8375,7 +8375,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
-         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyCalls`: This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
          */
         CallerQuotaForImages: {
             headers: {
@@ -8400,7 +8400,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
-         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyCalls`: This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
          */
         CallerQuotaForSearch: {
             headers: {
@@ -8484,8 +8484,8 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
-         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
-         *     - `tooManyStreams`: This account has reached its limit of open streams. Nothing was charged. Finish or close a stream, then try again.
+         *     - `tooManyCalls`: This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyStreams`: This account has reached its limit on open streams. Nothing was charged. Finish or close a stream, then try again.
          */
         CallerStreamQuotaForChat: {
             headers: {
@@ -8661,7 +8661,7 @@ export interface components {
         /**
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerWriteForbiddenForChat: {
             headers: {
@@ -8685,7 +8685,7 @@ export interface components {
         /**
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         CallerWriteForbiddenForSearch: {
             headers: {
@@ -8779,7 +8779,7 @@ export interface components {
          * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         *     - `originNotAllowed`: The API key does not allow this origin. Add it in the dashboard under "Your API".
          */
         MessagesCallerModelForbiddenForChat: {
             headers: {
@@ -8906,8 +8906,8 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
-         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
-         *     - `tooManyStreams`: This account has reached its limit of open streams. Nothing was charged. Finish or close a stream, then try again.
+         *     - `tooManyCalls`: This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyStreams`: This account has reached its limit on open streams. Nothing was charged. Finish or close a stream, then try again.
          */
         MessagesCallerStreamQuotaForChat: {
             headers: {
@@ -9466,7 +9466,7 @@ export interface components {
         };
         /**
          * @description - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
-         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyCalls`: This account has reached its limit on concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
          */
         SessionCallLimit: {
             headers: {
@@ -9862,7 +9862,7 @@ export interface components {
          */
         ConversationId: string;
         /**
-         * @description The `next_cursor` of the previous page; opaque.
+         * @description The `next_cursor` of the previous page. Treat it as opaque.
          * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
          */
         Cursor: string;
@@ -9945,7 +9945,7 @@ export interface components {
          */
         RateLimit: string;
         /**
-         * @description The limit with the least remaining; on a 429, the exceeded limit. Sent once the account is known.
+         * @description The limit with the least remaining; on a 429, the exceeded limit. Sent only after the account is identified.
          * @example 50
          */
         "RateLimit-Limit": number;
@@ -10494,7 +10494,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo100"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -10551,7 +10551,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo500"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -10803,7 +10803,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo200"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -11197,7 +11197,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description An Anthropic Messages API request. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic Messages API request. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools are treated as omitted. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesRequest"];
@@ -11257,7 +11257,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description An Anthropic request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
+        /** @description An Anthropic request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools are treated as omitted. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesCountRequest"];
@@ -11383,7 +11383,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo200"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -11610,7 +11610,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo200"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -11817,7 +11817,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo200"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -11954,7 +11954,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo200"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -12776,7 +12776,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["LimitTo100"];
                 /**
-                 * @description The `next_cursor` of the previous page; opaque.
+                 * @description The `next_cursor` of the previous page. Treat it as opaque.
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];

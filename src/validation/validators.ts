@@ -95,15 +95,6 @@ export function checkerOf(schema: object): (data: unknown) => string | null {
   };
 }
 
-/** Plain replacements for Ajv's messages. */
-const plainMessages: readonly (readonly [RegExp, string])[] = [
-  [/^must be >= /, 'must be at least '],
-  [/^must be <= /, 'must be at most '],
-  [/^must be integer$/, 'must be a whole number'],
-  [/^must be (string|number|boolean)$/, 'must be a $1'],
-  [/^must be (array|object)$/, 'must be an $1'],
-];
-
 /** Like `checkerOf`, but returns every fault. A fault names its field, such as `` `targets/0/weight` ``. */
 export function faultsOf(schema: object): (data: unknown) => string[] {
   const validator = validatorOf(schema, { allErrors: true });
@@ -111,10 +102,8 @@ export function faultsOf(schema: object): (data: unknown) => string[] {
     const validate = validator();
     if (validate(data)) return [];
     return validationDetails(validate.errors ?? []).map(({ message, path }) => {
-      const found = plainMessages.find(([pattern]) => pattern.test(message));
-      const plain = found === undefined ? message : message.replace(...found);
       const field = path.slice(1);
-      return field === '' ? `it ${plain}` : `\`${field}\` ${plain}`;
+      return field === '' ? `it ${message}` : `\`${field}\` ${message}`;
     });
   };
 }
@@ -143,6 +132,26 @@ function likeliestFirst(
   );
 }
 
+/** Plain replacements for Ajv's messages. */
+const plainMessages: readonly (readonly [RegExp, string])[] = [
+  [/^must be >= /, 'must be at least '],
+  [/^must be <= /, 'must be at most '],
+  [/^must be integer$/, 'must be a whole number'],
+  [/^must be (string|number|boolean)$/, 'must be a $1'],
+  [/^must be (array|object)$/, 'must be an $1'],
+  [/^must match pattern "\\S"$/, 'must not be blank'],
+  [/^must match pattern .*/, 'does not have the expected format'],
+  [/^must match format "email"$/, 'must be a valid email address'],
+  [/^must match format "date"$/, 'must be a date, such as 2026-11-20'],
+  [/^must match format "date-time"$/, 'must be an RFC 3339 time, such as 2026-11-20T13:45:12Z'],
+  [/^must match format "uuid"$/, 'must be a UUID'],
+];
+
+function plainMessage(message: string): string {
+  const found = plainMessages.find(([pattern]) => pattern.test(message));
+  return found === undefined ? message : message.replace(...found);
+}
+
 export function validationDetails(
   errors: readonly FastifySchemaValidationError[],
 ): Static<typeof ErrorDetail>[] {
@@ -159,8 +168,9 @@ export function validationDetails(
           path,
           message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
         };
+      if (keyword === 'const') return { path, message: `must be ${JSON.stringify(params.allowedValue)}` };
       if (keyword === 'uniqueItems') return { path, message: 'must not have duplicate entries' };
       if (isSizeKeyword(keyword)) return { path, message: sizeMessages[keyword](Number(params.limit)) };
-      return { path, message: message ?? 'is not valid' };
+      return { path, message: plainMessage(message ?? 'is not valid') };
     });
 }

@@ -261,6 +261,30 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       );
   });
 
+  await t.test('400: the message says in plain words what is wrong', async (t) => {
+    const cases: [path: string, body: unknown, message: string][] = [
+      ['/chat', [], 'The body must be an object.'],
+      ['/chat', {}, 'In the body, `message` is required.'],
+      ['/chat', { message: 1 }, 'In the body, `message` must be a string.'],
+      ['/chat', { message: 'Hi', store: 1 }, 'In the body, `store` must be a boolean.'],
+      ['/search', { query: 'x', limit: 0.5 }, 'In the body, `limit` must be a whole number.'],
+      ['/search', { query: 'x', limit: 0 }, 'In the body, `limit` must be at least 1.'],
+      [
+        '/auth/signup',
+        { email: 'x@', password: 'x'.repeat(20) },
+        'In the body, `email` must be a valid email address.',
+      ],
+    ];
+    for (const [path, body, message] of cases)
+      t.match(await client.post(path, body, { key }), { status: 400, body: { error: { message } } }, message);
+    t.match(await client.get('/requests?from=today', { cookie: owner.cookie }), {
+      status: 400,
+      body: {
+        error: { message: 'In the query, `from` must be an RFC 3339 time, such as 2026-11-20T13:45:12Z.' },
+      },
+    });
+  });
+
   await t.test('search treats every query as literal text', async (t) => {
     for (const query of [
       '%',
