@@ -13,9 +13,8 @@ export default fp<{ keyLookup: KeyLookup }>(
   async (app, { keyLookup }) => {
     app.decorateRequest('caller');
     app.addHook('onRoute', (route) => {
-      const { scope, takesAnyKey = false } = route.config ?? {};
-      if (scope === undefined && !takesAnyKey)
-        throw new Error(`${route.method} ${route.url} needs config.scope, or config.takesAnyKey: true.`);
+      if (route.config?.scope === undefined)
+        throw new Error(`${route.method} ${route.url} needs config.scope.`);
       route.config = { ...route.config, access: 'caller' };
     });
 

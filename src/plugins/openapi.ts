@@ -15,9 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set by the scope's guard. `caller`: an API key or the dashboard session. `session`: only the session. */
     access?: 'caller' | 'session' | 'public';
-    /** The scope that a key needs. Every caller route sets this or `takesAnyKey`. */
+    /** The scope that a key needs. Every caller route sets it. */
     scope?: Scope;
-    takesAnyKey?: true;
     /** Whether the route lists data that others created with the same key. It rejects public keys. */
     isListing?: true;
     meter?: Meter;

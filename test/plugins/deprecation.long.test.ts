@@ -46,7 +46,7 @@ async function appWith(t: Test, announced: Deprecation, schema: object = {}) {
   });
   app.register(async (scope) => {
     await scope.register(callerGuard, { keyLookup });
-    const guarded = { ...route('getGuarded'), config: { takesAnyKey: true } } as const;
+    const guarded = { ...route('getGuarded'), config: { scope: 'usage' } } as const;
     scope.get('/api/v1/guarded', guarded, async (_request, reply) => reply.code(204).send());
   });
   // Wrapped in an object: `await` on the application itself would wait until it is ready.
@@ -118,7 +118,7 @@ for (const [title, announced, problem] of [
     { since: '2026-08-31', sunset: '2027-02-27' },
     /2027-02-28/,
   ],
-  ['an invalid date', { since: '2026-02-30' }, /no day/],
+  ['an invalid date', { since: '2026-02-30' }, /must be a date/],
 ] as const)
   t.test(`startup fails: ${title}`, async (t) => {
     const { app } = await appWith(t, announced);
