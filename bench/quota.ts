@@ -5,7 +5,7 @@
  *
  * Server, load, and database are separate processes on this machine. The server has production options and logs to
  * /dev/null. Prints the results and writes them to `results/quota.md`. Fails only if requests fail. Each line takes `SECONDS`
- * (4). `ONLY=postgres` or `pglite`, `WAYS=bare,finalisation`, and `PROFILE=folder` select a part, and write no results.
+ * (4). `ONLY=postgres` or `pglite`, `WAYS=bare,finalization`, and `PROFILE=folder` select a part, and write no results.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ const titles: Record<string, string> = {
   bare: 'bare route',
   upsert: 'one guarded upsert per request',
   admission: 'admission',
-  finalisation: 'admission and finalization',
+  finalization: 'admission and finalization',
 };
 
 async function measureAll(env: Record<string, string>, pgbenchAt?: number): Promise<Map<string, Row[]>> {
@@ -74,7 +74,7 @@ async function measureAll(env: Record<string, string>, pgbenchAt?: number): Prom
       const title = `${accounts === 1 ? 'one account' : `${accounts} accounts`}, ${connections} connections`;
       say(title);
       const rows: Row[] = [];
-      for (const way of (process.env.WAYS ?? 'bare,upsert,admission,finalisation').split(',')) {
+      for (const way of (process.env.WAYS ?? 'bare,upsert,admission,finalization').split(',')) {
         await fetch(`http://127.0.0.1:${port}/reset`, { method: 'POST' });
         const result = await measure({ port, path: `/${way}`, connections, accounts });
         say(`  ${titles[way]}: ${Math.round(result.perSecond)} requests/s, ${result.failed} failed`);

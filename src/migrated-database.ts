@@ -15,7 +15,7 @@ export async function configuredLocation(config: Config): Promise<DatabaseLocati
   const { databaseConnections, databaseDirectUrl, databaseUrl, dataDir } = config;
   if (databaseUrl === undefined) return { dataDir };
   const isPooled = databaseDirectUrl !== databaseUrl || (await isTransactionPooler(databaseUrl));
-  return { url: databaseUrl, connections: databaseConnections, isPooled, patienceMs: STATEMENT_TIMEOUT_MS };
+  return { url: databaseUrl, connections: databaseConnections, isPooled, timeoutMs: STATEMENT_TIMEOUT_MS };
 }
 
 /** `opened` also waits for the migrations. It rejects with connection errors and migration errors. */

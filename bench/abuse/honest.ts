@@ -10,7 +10,7 @@ export type Served = { health: Spread; chats: number; failed: Record<string, num
 const HEALTH_EVERY_MS = 20;
 const CHAT_EVERY_MS = 500;
 /** A chat request that takes longer counts as failed. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 process.on('message', async ({ seconds, target }: { target: Target; seconds: number }) => {
   const ends = performance.now() + seconds * 1000;
@@ -23,7 +23,7 @@ process.on('message', async ({ seconds, target }: { target: Target; seconds: num
   const asksHealth = async () => {
     while (performance.now() < ends) {
       const startedAt = performance.now();
-      const status = await send(target, { path: '/healthz' }, AbortSignal.timeout(PATIENCE_MS));
+      const status = await send(target, { path: '/healthz' }, AbortSignal.timeout(TIMEOUT_MS));
       health.add(performance.now() - startedAt);
       if (status !== '200') fail(`/healthz ${status}`);
       await sleep(HEALTH_EVERY_MS);
@@ -33,7 +33,7 @@ process.on('message', async ({ seconds, target }: { target: Target; seconds: num
     const body = JSON.stringify({ message: 'What is the daily quota?' });
     while (performance.now() < ends) {
       const sent = { path: '/api/v1/chat', key: target.keys[0], body };
-      const status = await send(target, sent, AbortSignal.timeout(PATIENCE_MS));
+      const status = await send(target, sent, AbortSignal.timeout(TIMEOUT_MS));
       if (status === '200') chats += 1;
       else fail(`/chat ${status}`);
       await sleep(CHAT_EVERY_MS);

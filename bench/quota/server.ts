@@ -30,7 +30,7 @@ const config = loadConfig();
 const database = await openDatabase(
   config.databaseUrl === undefined
     ? { dataDir: config.dataDir }
-    : { url: config.databaseUrl, patienceMs: STATEMENT_TIMEOUT_MS },
+    : { url: config.databaseUrl, timeoutMs: STATEMENT_TIMEOUT_MS },
 );
 await migrate(database, config.databaseUrl);
 await database.run(
@@ -77,7 +77,7 @@ const ways: Record<string, (request: FastifyRequest) => Promise<unknown>> = {
       [accountOf(request), CEILING],
     ),
   admission: admit,
-  finalisation: async (request) => ledger.finalize(await admit(request), outcome),
+  finalization: async (request) => ledger.finalize(await admit(request), outcome),
 };
 
 for (const [name, work] of Object.entries(ways)) {

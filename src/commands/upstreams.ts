@@ -10,7 +10,7 @@ import {
 import { CommandError, type DatabaseCommand } from './command.ts';
 
 /** How long processes may take to respond. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const POLL_MS = 100;
 
 const notRunning = () =>
@@ -19,7 +19,7 @@ const notRunning = () =>
 async function reloadEverywhere(db: Db): Promise<(ReloadOutcome | undefined)[]> {
   const id = await askToReload(db);
   try {
-    for (const until = performance.now() + PATIENCE_MS; ; await delay(POLL_MS)) {
+    for (const until = performance.now() + TIMEOUT_MS; ; await delay(POLL_MS)) {
       const outcomes = await reloadOutcomes(db, id);
       if (outcomes.length === 0) throw notRunning();
       if (!outcomes.includes(undefined) || performance.now() > until) return outcomes;

@@ -8,7 +8,7 @@ export class Semaphore {
     this.#waitingAtMost = waitingAtMost;
   }
 
-  /** Whether all slots and queue places are taken. Check it before `take`, which always queues. */
+  /** Whether all slots are taken and the queue is full. Check it before `take`, which always queues. */
   get isFull(): boolean {
     return this.#free === 0 && this.#waiting.size >= this.#waitingAtMost;
   }

@@ -5,7 +5,7 @@ export type SlotQueue = { name: string; slots: number; waiting: number };
 
 export interface Slots {
   /**
-   * Takes a slot, or waits for one. An `owner` may use at most half of all slots and queue places.
+   * Takes a slot, or waits for one. An `owner` may use at most half of all slots and waiting positions.
    *
    * @throws ApiError `overloaded` at once if too many wait; the signal's reason
    * @returns a function that releases the slot, to call once

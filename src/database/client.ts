@@ -46,7 +46,7 @@ export type PostgresLocation = {
   connections?: number;
   isPooled?: boolean;
   /** Statement timeout in milliseconds, on client and server. Default: none, for commands that read much data. */
-  patienceMs?: number;
+  timeoutMs?: number;
 };
 
 export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
@@ -84,9 +84,9 @@ export const noConnectionLeft = (connections: number | undefined): string =>
 export const STATEMENT_TIMEOUT_MS = 5000;
 
 /** The server times out before the client, so that the statement has ended and the connection survives. */
-const timeoutsFor = (patienceMs: number, isPooled: boolean): ServerTimeouts => ({
-  statementMs: Math.round(patienceMs * 0.9),
-  idleInTransactionMs: 2 * patienceMs,
+const timeoutsFor = (timeoutMs: number, isPooled: boolean): ServerTimeouts => ({
+  statementMs: Math.round(timeoutMs * 0.9),
+  idleInTransactionMs: 2 * timeoutMs,
   isPooled,
 });
 
@@ -143,16 +143,16 @@ function openPools(
   };
 }
 
-function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: PostgresLocation): Database {
+function openPostgres({ connections = 20, isPooled = false, timeoutMs, url }: PostgresLocation): Database {
   const types = newTypes();
-  const timeouts = patienceMs === undefined ? undefined : timeoutsFor(patienceMs, isPooled);
+  const timeouts = timeoutMs === undefined ? undefined : timeoutsFor(timeoutMs, isPooled);
   const shares = shareConnections(connections);
   const pools = {
-    statements: new Pool(shares.statements, { url, patienceMs, timeouts, types }),
-    transactions: new Pool(shares.transactions, { url, patienceMs, timeouts, types }),
+    statements: new Pool(shares.statements, { url, timeoutMs, timeouts, types }),
+    transactions: new Pool(shares.transactions, { url, timeoutMs, timeouts, types }),
     ledger: new Pool(shares.ledger, {
       url,
-      patienceMs: STATEMENT_TIMEOUT_MS,
+      timeoutMs: STATEMENT_TIMEOUT_MS,
       timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, isPooled),
       types,
     }),

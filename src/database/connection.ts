@@ -42,7 +42,7 @@ export type ConnectionOptions = {
   connect?: () => Duplex;
   onNotification?: (channel: string, payload: string) => void;
   /** After this many milliseconds without a response, a statement fails and the connection closes. Default: never. */
-  patienceMs?: number | undefined;
+  timeoutMs?: number | undefined;
   /** Default: the server's own timeouts. */
   timeouts?: ServerTimeouts | undefined;
   /** A statement to run before the first one. */
@@ -125,7 +125,7 @@ export class Connection {
   /** After `DatabaseUnavailable`, the statement may have taken effect. */
   run(text: string, parameters: unknown[] = [], options: StatementOptions = {}): Promise<unknown[]> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss);
-    const { patienceMs, setUp } = this.#options;
+    const { timeoutMs, setUp } = this.#options;
     if (setUp !== undefined && !this.#isSetUp) {
       this.#isSetUp = true;
       // Sent before the statement. If it fails, the connection is lost and the statement fails too.
@@ -139,8 +139,8 @@ export class Connection {
       };
       const fail = finish(reject);
       const late = () =>
-        this.lose(new DatabaseUnavailable('CONNECTION_CLOSED', `No response within ${patienceMs} ms.`));
-      const timer = patienceMs === undefined ? undefined : setTimeout(late, patienceMs);
+        this.lose(new DatabaseUnavailable('CONNECTION_CLOSED', `No response within ${timeoutMs} ms.`));
+      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       this.#underWay.add(fail);
       const query = this.#sql.unsafe(text, parameters as never[], { prepare: options.isPrepared ?? false });
       (options.asArrays ? query.values() : query).then(finish(resolve), (error) => {

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { type Database, type Db, openSession, rowsOf } from './client.ts';
 
 /** Arbitrary, but unlike any other lock in the database. */
-const UPKEEP_LOCK = 7_275_40;
+const MAINTENANCE_LOCK = 7_275_40;
 
 /**
  * Runs work unless another process is running it. Returns whether it ran. The session lock needs `directUrl`, which
@@ -25,7 +25,7 @@ export async function underMaintenanceLock(
   try {
     const [lock] = await rowsOf<{ taken: boolean }>(
       db,
-      sql`select pg_try_advisory_lock(${UPKEEP_LOCK}::bigint) as taken`,
+      sql`select pg_try_advisory_lock(${MAINTENANCE_LOCK}::bigint) as taken`,
     );
     if (lock?.taken !== true) return false;
     await work(db);

@@ -15,7 +15,7 @@ export class Pool {
   #isClosed = false;
   #answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** @param options - for each connection; `patienceMs` also limits the wait for a free connection */
+  /** @param options - for each connection; `timeoutMs` also limits the wait for a free connection */
   constructor(size: number, options: ConnectionOptions) {
     this.#size = size;
     this.#options = options;
@@ -56,13 +56,13 @@ export class Pool {
   }
 
   #wait(): Promise<Connection> {
-    const { patienceMs } = this.#options;
+    const { timeoutMs } = this.#options;
     return new Promise((resolve, reject) => {
       const late = () => {
         this.#waiting = this.#waiting.filter((one) => one !== waiting);
-        reject(new DatabaseUnavailable('CONNECT_TIMEOUT', `No connection was free within ${patienceMs} ms.`));
+        reject(new DatabaseUnavailable('CONNECT_TIMEOUT', `No connection was free within ${timeoutMs} ms.`));
       };
-      const timer = patienceMs === undefined ? undefined : setTimeout(late, patienceMs);
+      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       const finish =
         <Value>(act: (value: Value) => void) =>
         (value: Value) => {

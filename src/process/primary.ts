@@ -19,7 +19,7 @@ const MAX_PAUSE_MS = 30_000;
 /** A worker that has run this long is replaced at once. */
 const HEALTHY_MS = 60_000;
 /** Added to a worker's own deadline. */
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 
 type Log = { info(details: object, message: string): void; error(details: object, message: string): void };
 
@@ -113,7 +113,7 @@ export class Primary {
       // The worker does not serve yet.
       else worker.process.kill('SIGKILL');
     }
-    const ms = (this.#config.drainSeconds + GRACE_SECONDS) * 1000 + PATIENCE_MS;
+    const ms = (this.#config.drainSeconds + GRACE_SECONDS) * 1000 + TIMEOUT_MS;
     setTimeout(() => this.kill(), ms).unref();
     this.#endIfAlone();
   }

@@ -16,7 +16,7 @@ type Service = {
 };
 
 /** How long a page waits for an upstream's list of models. */
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 
 /**
  * The default models of new accounts, or a placeholder for each unknown one. Do not cache the result, because the
@@ -26,7 +26,7 @@ export async function ownModels({ config, engines }: Service): Promise<OwnModels
   const standard = (task: ModelTask) =>
     Promise.race([
       defaultModel(engines.chat, config.plans.standard.id, task).catch(() => undefined),
-      elapsed(PATIENCE_MS, undefined, { ref: false }),
+      elapsed(TIMEOUT_MS, undefined, { ref: false }),
     ]);
   const { created, id, owned_by } = (await standard('chat')) ?? unnamedModel;
   const embeddings = engines.router?.serves('embeddings')

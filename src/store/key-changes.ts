@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Database } from '../database/client.ts';
-import { patientSockets } from '../database/idle-timeout-socket.ts';
+import { idleTimeoutSockets } from '../database/idle-timeout-socket.ts';
 
 /** The same name as in `drizzle/0008_key_changes.sql`. The payload is the account's ID. */
 const CHANNEL = 'parley_keys';
@@ -159,7 +159,7 @@ export class KeyChanges {
     const lost = new Promise<void>((resolve) => {
       lose = resolve;
     });
-    const open = patientSockets(SILENCE_MS);
+    const open = idleTimeoutSockets(SILENCE_MS);
     const client = postgres(this.#directUrl ?? '', {
       max: 1,
       connect_timeout: 5,

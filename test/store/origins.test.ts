@@ -24,11 +24,11 @@ onEachDatabase(t, {}, async (t, { client, database: { db } }) => {
     return row?.reads;
   };
 
-  for (const analysed of [false, true]) {
+  for (const isAnalyzed of [false, true]) {
     await t.test(
-      `listedOrigins uses the index and scans no keys, ${analysed ? 'after' : 'before'} the tables are analyzed`,
+      `listedOrigins uses the index and scans no keys, ${isAnalyzed ? 'after' : 'before'} the tables are analyzed`,
       async (t) => {
-        if (analysed) await rowsOf(db, sql`analyze api_keys`);
+        if (isAnalyzed) await rowsOf(db, sql`analyze api_keys`);
         for (const count of [1, ORIGINS_PER_QUERY]) {
           const asked = Array.from(
             { length: count },

@@ -4,7 +4,7 @@ import { connect } from 'node:tls';
 import { counted } from '../counted.ts';
 import { type Finding, isError, isWarning } from './finding.ts';
 
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 21;
 
@@ -19,7 +19,7 @@ export async function checkCertificate(about: string, url: URL, now = Date.now()
     port: Number(url.port || 443),
     servername: /^[\d.]+$|:/.test(host) ? '' : host,
     rejectUnauthorized: false,
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   });
   socket.on('timeout', () => socket.destroy(new Error('timeout')));
   try {

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { type Finding, isWarning, reasonOf } from './finding.ts';
 
 const ABOUT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export async function checkCollector(config: Config | undefined): Promise<Finding[]> {
   const endpoint = config?.telemetry?.endpoint;
@@ -15,7 +15,7 @@ export async function checkCollector(config: Config | undefined): Promise<Findin
       method: 'POST',
       headers: { 'content-type': 'application/x-protobuf' },
       redirect: 'manual',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     await response.body?.cancel();
     // The exporter sends its own headers, possibly with a key.

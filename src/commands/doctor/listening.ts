@@ -4,13 +4,13 @@ import { createServer } from 'node:net';
 import type { Config } from '../../config.ts';
 import { type Finding, isError, reasonOf } from './finding.ts';
 
-const PATIENCE_MS = 3000;
+const TIMEOUT_MS = 3000;
 
 async function isParley(host: string, port: number): Promise<boolean> {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   try {
     const response = await fetch(`http://${reachable}:${port}/healthz`, {
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     await response.arrayBuffer();
     return response.ok && response.headers.has('x-request-id');

@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts';
 import { UpstreamProblem } from './errors.ts';
 
 /** Longest wait for a connection. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 const busy = (why: string) => new ApiError('overloaded', { cause: new UpstreamProblem(why) });
 
@@ -26,14 +26,14 @@ export class Connections {
   }
 
   /** Acquires a connection. Call the returned release once. Throws ApiError `overloaded` or the signal's reason. */
-  async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
+  async take(signal: AbortSignal, timeoutMs: number): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#shared === undefined) {
       const release = this.#slots.tryTake();
       if (release !== undefined) return release;
       if (this.#slots.isFull) throw this.#full();
     }
-    const ms = Math.min(patienceMs, PATIENCE_MS);
+    const ms = Math.min(timeoutMs, TIMEOUT_MS);
     const late = new AbortController();
     const timer = setTimeout(
       () => late.abort(busy(`No connection to the upstream was free within ${ms} ms.`)),
