@@ -204,7 +204,7 @@ function plans(env: Env): PlanCatalog {
   } catch (error) {
     throw new ConfigError(
       'PLANS_FILE',
-      `must be a JSON file with the format of GET /api/v1/plans: ${(error as Error).message}`,
+      `must be a JSON file in the format of GET /api/v1/plans: ${(error as Error).message}`,
     );
   }
 }
@@ -216,8 +216,8 @@ export function loadConfig(env: Env = process.env): Config {
   const databaseUrl = postgresUrl(env, 'DATABASE_URL');
   const host = text(env, 'HOST') ?? '127.0.0.1';
   const isLocal = isLoopback(host) && isLoopback(new URL(publicUrl).hostname);
-  const catalogue = plans(env);
-  const upstreams = upstreamsFile(env, catalogue);
+  const catalog = plans(env);
+  const upstreams = upstreamsFile(env, catalog);
   return Object.freeze({
     port,
     host,
@@ -249,7 +249,7 @@ export function loadConfig(env: Env = process.env): Config {
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
     // The minimum holds the largest body, in addition to the part reserved for small ones.
     bodyMemoryBytes: integer(env, 'BODY_MEMORY_MB', 64, 24, 65_536) * 1024 * 1024,
-    plans: catalogue,
+    plans: catalog,
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
     billing: oneOf(env, 'BILLING', ['open', 'managed'], isLocal ? 'open' : 'managed'),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,

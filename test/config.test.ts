@@ -212,7 +212,7 @@ t.test('an error in an upstream setting names the variable and does not contain 
   const CHAT_URL = 'http://localhost:11434/v1';
   const wrong: [Record<string, string>, RegExp][] = [
     [{ CHAT_KIND: 'anthropic' }, /^CHAT_KIND requires CHAT_URL/],
-    [{ CHAT_URL, CHAT_KIND: 'gemini' }, /^CHAT_KIND must be openai or openai-responses or anthropic/],
+    [{ CHAT_URL, CHAT_KIND: 'gemini' }, /^CHAT_KIND must be openai, openai-responses, or anthropic/],
     [{ CHAT_URL: `${CHAT_URL}/messages`, CHAT_KIND: 'anthropic' }, /^CHAT_URL must be the base URL/],
     [
       { CHAT_URL: `${CHAT_URL}/chat/completions` },
@@ -402,7 +402,7 @@ t.test('CHAT_MODEL_ALIASES maps names and name prefixes to models', async (t) =>
     );
   for (const value of ['a=x,a=y', 'a*=x,a*=x'])
     t.throws(() => loadConfig({ CHAT_MODEL_ALIASES: value }), {
-      message: /^CHAT_MODEL_ALIASES names the alias/,
+      message: /^CHAT_MODEL_ALIASES lists the alias/,
     });
   const many = Array.from({ length: 1001 }, (_, index) => `a${index}=x`).join(',');
   t.throws(() => loadConfig({ CHAT_MODEL_ALIASES: many }), {
@@ -419,30 +419,37 @@ t.test('IMAGE_HOSTS accepts hosts, and normalizes them like the URL parser', asy
     t.throws(() => loadConfig({ IMAGE_HOSTS: host }), { message: /^IMAGE_HOSTS must / }, host);
 });
 
-t.test('the guide lists every variable that the service reads, with its default', async (t) => {
-  const guide = readFileSync(new URL('docs/guides/running-parley.md', projectRoot), 'utf8');
-  const [, table = ''] = /\| Variable \| Default \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(guide) ?? [];
-  const rows = table
-    .trimEnd()
-    .split('\n')
-    .map((row) => row.split(' | ').map((cell) => cell.replace(/^\| |`/g, '')));
-  const documented = rows.flatMap(([first = '', second = '']) => {
-    const [names, values] = [first.split(', '), second.split(', ')];
-    const isOneEach = names.length === values.length;
-    return names.map((name, index) => [name, (isOneEach && values[index]) || second] as const);
-  });
+t.test(
+  'the guide and the contract list every variable that the service reads, the guide with its default',
+  async (t) => {
+    const guide = readFileSync(new URL('docs/guides/running-parley.md', projectRoot), 'utf8');
+    const [, table = ''] = /\| Variable \| Default \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(guide) ?? [];
+    const rows = table
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.split(' | ').map((cell) => cell.replace(/^\| |`/g, '')));
+    const documented = rows.flatMap(([first = '', second = '']) => {
+      const [names, values] = [first.split(', '), second.split(', ')];
+      const isOneEach = names.length === values.length;
+      return names.map((name, index) => [name, (isOneEach && values[index]) || second] as const);
+    });
 
-  const read = new Set<string>();
-  const env = new Proxy({} as Record<string, string>, {
-    get(_, name) {
-      read.add(String(name));
-      return undefined;
-    },
-  });
-  const { trustProxyIsSet, ...defaults } = loadConfig(env);
-  t.same(documented.map(([name]) => name).sort(), [...read].sort());
-  for (const [name, value] of documented.filter(([, value]) => /^([\d.]+|[a-z]+)$/.test(value))) {
-    const { trustProxyIsSet, ...config } = loadConfig(value === 'none' ? {} : { [name]: value });
-    t.same(config, defaults, `${name}=${value}`);
-  }
-});
+    const read = new Set<string>();
+    const env = new Proxy({} as Record<string, string>, {
+      get(_, name) {
+        read.add(String(name));
+        return undefined;
+      },
+    });
+    const { trustProxyIsSet, ...defaults } = loadConfig(env);
+    t.same(documented.map(([name]) => name).sort(), [...read].sort());
+    const contract = readFileSync(new URL('docs/spec/contract.md', projectRoot), 'utf8');
+    const [, settings = ''] = /\n## 13\. ([\s\S]*?)\n## 14\. /.exec(contract) ?? [];
+    const missing = [...read].filter((name) => !settings.includes(`\`${name}\``));
+    t.same(missing, [], 'contract section 13 lists each one, too');
+    for (const [name, value] of documented.filter(([, value]) => /^([\d.]+|[a-z]+)$/.test(value))) {
+      const { trustProxyIsSet, ...config } = loadConfig(value === 'none' ? {} : { [name]: value });
+      t.same(config, defaults, `${name}=${value}`);
+    }
+  },
+);

@@ -45,7 +45,7 @@ export const ceilingsOf = (plan: Plan): Record<Meter, number | null> =>
 export const priceCents = (plan: Plan, period: BillingPeriod): number =>
   period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;
 
-function catalogue(plans: readonly Plan[]): PlanCatalog {
+function planCatalog(plans: readonly Plan[]): PlanCatalog {
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
   if (byId.size < plans.length) throw new Error('two plans have the same ID.');
   const [standard] = plans;
@@ -77,7 +77,7 @@ const builtIn = (
   requests_per_minute: perMinute,
 });
 
-export const defaultPlans: PlanCatalog = catalogue([
+export const defaultPlans: PlanCatalog = planCatalog([
   builtIn('free', 'Free', 0, 50, 5, 50, 1000, 20),
   builtIn('plus', 'Plus', 1000, 1000, 50, 500, 50_000, 60),
   builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 500_000, 300),
@@ -89,7 +89,7 @@ export function loadPlans(file: string): PlanCatalog {
   const fault = checkerOf(PlansFile)(content);
   if (fault !== null) throw new Error(`${fault}.`);
   const { data } = content as Static<typeof PlansFile>;
-  return catalogue(
+  return planCatalog(
     data.map((plan) => {
       const yearly = yearlyPriceCents(plan.monthly_price_cents);
       if (plan.yearly_price_cents !== undefined && plan.yearly_price_cents !== yearly) {
