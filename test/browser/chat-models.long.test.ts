@@ -32,13 +32,13 @@ t.test('the picker shows the capabilities and the cost of models', { skip: noDas
   const model = page.getByLabel('Model');
   await model.waitFor();
   t.same(await model.locator('option').allTextContents(), [
-    'small · 1 reply each',
-    'large · tools, images, structured output · 5 replies each',
-    'costly · 2 replies each',
+    'small · counts as 1 reply',
+    'large · tools, images, structured output · counts as 5 replies',
+    'costly · counts as 2 replies',
   ]);
   await model.selectOption('large');
   const details = page.getByText(
-    'tools, images, structured output · 5 replies each · For long documents. Context: 128,000 tokens.',
+    'tools, images, structured output · counts as 5 replies · For long documents. Context: 128,000 tokens.',
     { exact: true },
   );
   await details.waitFor();
@@ -63,7 +63,7 @@ t.test('the chat also shows the details of the only model', { skip: noDashboard 
   });
   const { complaints, page } = await startDashboard(t, '/chat', env);
   await page.getByText('only', { exact: true }).waitFor();
-  await page.getByText('tools · 3 replies each · For all.', { exact: true }).waitFor();
+  await page.getByText('tools · counts as 3 replies · For all.', { exact: true }).waitFor();
   t.same(complaints, [], 'no console errors');
 });
 

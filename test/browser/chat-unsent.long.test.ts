@@ -23,7 +23,7 @@ async function startChat(t: Parameters<typeof startDashboard>[0]) {
   return {
     ...dashboard,
     log,
-    unsent: log.getByText('You stopped before this message was sent. Nothing was charged.'),
+    unsent: log.getByText('You stopped this message before it was sent. Nothing was charged.'),
     ask: async (message: string) => {
       await field.fill(message);
       await field.press('Enter');

@@ -82,8 +82,8 @@ t.test('operators see the service and change accounts', { skip: noDashboard }, a
     await confirm('Suspend account');
     await text(/^Suspended /).waitFor();
     t.equal((await client.get('/account', { cookie: owner.cookie })).status, 401);
-    await button('Resume account').click();
-    await confirm('Resume account');
+    await button('Reactivate account').click();
+    await confirm('Reactivate account');
     await page.getByText('Active', { exact: true }).waitFor();
     await button('Change plan').click();
     await dialog.getByLabel('Plan').selectOption('plus');
@@ -148,7 +148,7 @@ t.test('operators see the service and change accounts', { skip: noDashboard }, a
       `Revoked key: ${address}`,
       `Changed plan: ${address}plus, billed yearly`,
       `Suspended account: ${address}`,
-      `Resumed account: ${address}`,
+      `Reactivated account: ${address}`,
       'on the command line',
     ])
       t.ok(

@@ -124,7 +124,7 @@ t.test('models and images are in German', { skip: noDashboard }, async (t) => {
 
   await t.test('the capabilities of a model are in German', async (t) => {
     await text(
-      /^Tools, strukturierte Ausgabe, Reasoning · je 5 Antworten · Für lange Dokumente\. Kontext/,
+      /^Tools, strukturierte Ausgabe, Reasoning · zählt als 5 Antworten · Für lange Dokumente\. Kontext/,
     ).waitFor();
     await see(t, 'chat-models');
     await page.evaluate(paste);

@@ -98,7 +98,7 @@ t.test('the keys page is in German', { skip: noDashboard }, async (t) => {
     await closed();
     await text(/^Das alte Secret gilt bis/).waitFor();
     await see(t, 'old-secret');
-    await button('Jetzt beenden: das alte Secret von Webseite').click();
+    await button('Jetzt widerrufen: das alte Secret von Webseite').click();
     await dialog.waitFor();
     await see(t, 'end-old-secret');
     await close();

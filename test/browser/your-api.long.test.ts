@@ -143,7 +143,7 @@ t.test('the page Your API shows base URLs, keys, and their use', { skip: noDashb
     await fitsBetween(t, 'your-api-used');
   });
 
-  await t.test('rotation keeps the old secret for a day, unless it is ended early', async (t) => {
+  await t.test('rotation keeps the old secret for a day, unless it is revoked early', async (t) => {
     await button('Rotate Website').click();
     t.ok(await dialog.getByLabel('after a day').isChecked());
     await button('Rotate key').click();
@@ -155,10 +155,10 @@ t.test('the page Your API shows base URLs, keys, and their use', { skip: noDashb
     await look(t, 'your-api-old-secret');
     await fitsBetween(t, 'your-api-old-secret');
     t.same([await statusOf(key.key), await statusOf(next)], [200, 200]);
-    await button('End now: the old secret of Website').click();
+    await button('Revoke now: the old secret of Website').click();
     await dialog.waitFor();
     await look(t, 'your-api-end-old-secret');
-    await button('End old secret').click();
+    await button('Revoke old secret').click();
     await dialog.waitFor({ state: 'detached' });
     t.equal(await text(/^Old secret works until/).count(), 0);
     t.same([await statusOf(key.key), await statusOf(next)], [401, 200]);

@@ -309,7 +309,7 @@ export default {
         keyCreated: 'Schlüssel erstellt',
         keyRotated: 'Schlüssel rotiert',
         keyRevoked: 'Schlüssel widerrufen',
-        previousSecretEnded: 'Altes Secret eines Schlüssels beendet',
+        previousSecretEnded: 'Altes Secret eines Schlüssels widerrufen',
         keyReportedLeaked: 'Schlüssel als offengelegt gemeldet und widerrufen',
         publicKeyReported:
           'Browser-Schlüssel als offengelegt gemeldet; er funktioniert weiterhin, weil er öffentlich ist',
@@ -389,8 +389,7 @@ export default {
           'The connection was reset': 'Die Verbindung wurde zurückgesetzt.',
           'The host cannot be reached': 'Der Host ist nicht erreichbar.',
           'The host name resolves only to private addresses': 'Der Host führt nur zu privaten Adressen.',
-          'There was no connection within 5 seconds':
-            'Innerhalb von 5 Sekunden kam keine Verbindung zustande.',
+          'Could not connect within 5 seconds': 'Innerhalb von 5 Sekunden kam keine Verbindung zustande.',
           'There was no response within 15 seconds': 'Innerhalb von 15 Sekunden kam keine Antwort.',
           'The endpoint closed the connection without a response':
             'Der Endpunkt hat die Verbindung ohne Antwort geschlossen.',
@@ -407,7 +406,7 @@ export default {
     keys: {
       all: 'Web und alle Schlüssel',
       web: 'Chat im Web',
-      unknown: 'Ein Schlüssel',
+      unknown: 'Unbekannter Schlüssel',
       older: 'Älterer Schlüssel',
       inactive: '{name} ({prefix}…, nicht mehr aktiv)',
       noLongerActive: '(nicht mehr aktiv)',
@@ -600,10 +599,10 @@ export default {
     },
     oldSecret: {
       until: 'Das alte Secret gilt bis <at>{time}</at>',
-      end: 'Jetzt beenden',
-      endOf: 'Jetzt beenden: das alte Secret von {name}',
-      question: 'Möchten Sie das alte Secret von „{name}“ beenden?',
-      action: 'Altes Secret beenden',
+      end: 'Jetzt widerrufen',
+      endOf: 'Jetzt widerrufen: das alte Secret von {name}',
+      question: 'Möchten Sie das alte Secret von „{name}“ widerrufen?',
+      action: 'Altes Secret widerrufen',
       about:
         'Das alte Secret funktioniert sofort nicht mehr. Anfragen von Apps, die es noch verwenden, schlagen fehl. Das aktuelle Secret gilt weiterhin.',
     },
@@ -722,7 +721,7 @@ export default {
   chat: {
     new: 'Neuer Chat',
     conversation: 'Unterhaltung',
-    units: 'je {count, plural, one {# Antwort} other {# Antworten}}',
+    units: 'zählt als {count, plural, one {# Antwort} other {# Antworten}}',
     models: {
       tools: 'Tools',
       images: 'Bilder',

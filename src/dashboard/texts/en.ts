@@ -134,19 +134,19 @@ export default {
       chat: '{count, plural, one {# reply} other {# replies}}',
       images: '{count, plural, one {# image} other {# images}}',
       search: '{count, plural, one {# search} other {# searches}}',
-      embeddings: '{count, plural, one {# embedded input} other {# embedded inputs}}',
+      embeddings: '{count, plural, one {# embedding} other {# embeddings}}',
     },
     perDay: {
       chat: '{count, plural, one {# reply} other {# replies}} a day',
       images: '{count, plural, one {# image} other {# images}} a day',
       search: '{count, plural, one {# search} other {# searches}} a day',
-      embeddings: '{count, plural, one {# embedded input} other {# embedded inputs}} a day',
+      embeddings: '{count, plural, one {# embedding} other {# embeddings}} a day',
     },
     unlimited: {
       chat: 'Unlimited replies',
       images: 'Unlimited images',
       search: 'Unlimited searches',
-      embeddings: 'Unlimited embedded inputs',
+      embeddings: 'Unlimited embeddings',
     },
   },
   auth: {
@@ -300,7 +300,7 @@ export default {
         keyCreated: 'Key created',
         keyRotated: 'Key rotated',
         keyRevoked: 'Key revoked',
-        previousSecretEnded: 'Old key secret ended early',
+        previousSecretEnded: 'Old key secret revoked early',
         keyReportedLeaked: 'Key reported as leaked and revoked',
         publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
         originsChanged: 'Allowed origins changed',
@@ -309,7 +309,7 @@ export default {
         webhookSecretReplaced: 'Webhook signing secret replaced',
         webhookDeleted: 'Webhook deleted',
         accountSuspended: 'Account suspended by the operator',
-        accountResumed: 'Account resumed by the operator',
+        accountResumed: 'Account reactivated by the operator',
       },
     },
     webhook: {
@@ -377,7 +377,7 @@ export default {
           'The host cannot be reached': 'The host cannot be reached.',
           'The host name resolves only to private addresses':
             'The host name resolves only to private addresses.',
-          'There was no connection within 5 seconds': 'There was no connection within 5 seconds.',
+          'Could not connect within 5 seconds': 'Could not connect within 5 seconds.',
           'There was no response within 15 seconds': 'There was no response within 15 seconds.',
           'The endpoint closed the connection without a response':
             'The endpoint closed the connection without a response.',
@@ -394,7 +394,7 @@ export default {
     keys: {
       all: 'Web and all keys',
       web: 'Web chat',
-      unknown: 'A key',
+      unknown: 'Unknown key',
       older: 'Older key',
       inactive: '{name} ({prefix}…, no longer active)',
       noLongerActive: '(no longer active)',
@@ -417,7 +417,7 @@ export default {
         chat: 'Chat replies',
         images: 'Images',
         search: 'Searches',
-        embeddings: 'Embedded inputs',
+        embeddings: 'Embeddings',
       },
     },
     history: {
@@ -435,7 +435,7 @@ export default {
       byKey: 'By key, {days, number} days',
       empty: {
         title: 'No usage in the last {days, number} days',
-        text: 'Daily replies, images, searches, and embedded inputs will appear here, by key.',
+        text: 'Daily replies, images, searches, and embeddings will appear here, by key.',
       },
       table: {
         show: 'Show as a table',
@@ -446,14 +446,14 @@ export default {
         chat: '{count, plural, one {# chat reply} other {# chat replies}}',
         images: '{count, plural, one {# image} other {# images}}',
         search: '{count, plural, one {# search} other {# searches}}',
-        embeddings: '{count, plural, one {# embedded input} other {# embedded inputs}}',
+        embeddings: '{count, plural, one {# embedding} other {# embeddings}}',
         tokens: '{count, plural, one {# token} other {# tokens}}',
       },
       units: {
         chat: 'chat replies',
         images: 'images',
         search: 'searches',
-        embeddings: 'embedded inputs',
+        embeddings: 'embeddings',
         tokens: 'tokens',
       },
     },
@@ -486,7 +486,7 @@ export default {
         noneText: 'Requests from chat and API keys appear here.',
         noMatch: 'No matching requests',
         noMatchText: 'No requests match these filters.',
-        noSuchId: 'No charged request has this ID. Parley does not store the IDs of rejected requests.',
+        noSuchId: 'No charged request has this ID. Parley does not store the IDs of refused requests.',
         showAll: 'Show all requests',
       },
       filters: {
@@ -582,10 +582,10 @@ export default {
     },
     oldSecret: {
       until: 'Old secret works until <at>{time}</at>',
-      end: 'End now',
-      endOf: 'End now: the old secret of {name}',
-      question: 'End the old secret of “{name}”?',
-      action: 'End old secret',
+      end: 'Revoke now',
+      endOf: 'Revoke now: the old secret of {name}',
+      question: 'Revoke the old secret of “{name}”?',
+      action: 'Revoke old secret',
       about:
         'The old secret stops working immediately. Requests from apps that still use it will fail. The current secret keeps working.',
     },
@@ -600,7 +600,7 @@ export default {
       showAbout: 'Copy always includes the full key.',
       notCopied: 'Close without the key?',
       notCopiedAbout:
-        'You have not copied the key. If you close this, you will have to rotate the key or create a new one.',
+        'You have not copied the key. If you close this dialog, you will have to rotate the key or create a new one.',
       copy: 'Copy key',
       close: 'Close without copying',
     },
@@ -621,7 +621,7 @@ export default {
       oldWorks: 'The old secret works until {until} (your time). Replace it with the new one before then.',
     },
     scopes: {
-      chat: 'Chat with a model, and read and delete the conversations of this key. Uses your daily chat quota.',
+      chat: 'Chat with a model, and read and delete conversations created with this key. Uses your daily chat quota.',
       images: 'Generate images from text. Uses your daily image quota.',
       search: 'Search, and compute embeddings. Uses your daily search and embeddings quotas.',
       usage: "See today's usage and when it resets.",
@@ -702,7 +702,7 @@ export default {
   chat: {
     new: 'New chat',
     conversation: 'Conversation',
-    units: '{count, plural, one {# reply} other {# replies}} each',
+    units: '{count, plural, one {counts as # reply} other {counts as # replies}}',
     models: {
       tools: 'tools',
       images: 'images',
@@ -854,7 +854,7 @@ export default {
         "You have reached your plan's limit of {count, plural, one {# request} other {# requests}} a minute across the web and the API. Nothing was charged.",
       sessionEnded: 'Your session ended before this message was sent. Nothing was charged.',
       sessionEndedLater: 'Your session ended before the reply was complete.',
-      stoppedUnsent: 'You stopped before this message was sent. Nothing was charged.',
+      stoppedUnsent: 'You stopped this message before it was sent. Nothing was charged.',
       higherLimit: 'For a higher limit, <plans>compare plans</plans>.',
       chargedAgain: 'Trying again sends a new request, which is charged separately.',
       notChargedAgain: 'You will not be charged twice if you try again.',
@@ -863,7 +863,7 @@ export default {
     },
   },
   operator: {
-    excessTokens: 'Tokens beyond reservations',
+    excessTokens: 'Tokens used beyond reservations',
     pages: 'Operator pages',
     plan: 'Plan',
     overview: {
@@ -909,7 +909,7 @@ export default {
       coolingDown: 'Cooling down, {left} left',
       coolingDownForAccount: 'Cooling down for one account',
       probing: 'Probing',
-      working: 'Working',
+      working: 'Healthy',
     },
     jobs: {
       title: 'Background jobs',
@@ -1000,11 +1000,11 @@ export default {
     suspend: {
       question: 'Suspend {email}?',
       action: 'Suspend account',
-      about: 'Its sessions end, and its keys and sign-ins are refused within a second. Nothing is deleted.',
+      about: 'Within a second, its sessions end, and its keys and sign-ins are refused. Nothing is deleted.',
     },
     resume: {
-      question: 'Resume {email}?',
-      action: 'Resume account',
+      question: 'Reactivate {email}?',
+      action: 'Reactivate account',
       about: 'Its keys work again, and its owner can sign in.',
     },
     delete: {
@@ -1029,7 +1029,7 @@ export default {
       actions: {
         accountCreated: 'Created account: {email}',
         accountSuspended: 'Suspended account: {email}',
-        accountResumed: 'Resumed account: {email}',
+        accountResumed: 'Reactivated account: {email}',
         accountDeleted: 'Deleted account: {email}',
         planChanged: 'Changed plan: {email}',
         passwordReset: 'Reset password: {email}',
