@@ -29,7 +29,7 @@ export const ChatStreamOpening = Type.Object(
     }),
     reasoning: Type.Optional(
       Type.Boolean({
-        description: 'True if the model reasons before it replies: the text can take a while.',
+        description: 'True if the model reasons before it replies, so the text can take a while to start.',
         examples: [true],
       }),
     ),

@@ -58,7 +58,7 @@ export const Cursor = Type.String({
   minLength: 1,
   maxLength: 512,
   pattern: '^[A-Za-z0-9_-]+$',
-  description: 'The `next_cursor` of the previous page; opaque.',
+  description: 'The `next_cursor` of the previous page. Treat it as opaque.',
   examples: ['MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg'],
 });
 

@@ -43,7 +43,7 @@ const source = Type.Optional(
 
 export const MessagesPart = Type.Object(
   {
-    type: kind('`text`, `image`, `document`, or `search_result`. Other types are omitted.', 'text'),
+    type: kind('`text`, `image`, `document`, or `search_result`. Other types are ignored.', 'text'),
     text: text('The text of a `text` block.', 'Answer in one sentence.'),
     source,
   },
@@ -72,7 +72,7 @@ export const MessagesToolInput = Type.Object(
 export const MessagesInputBlock = Type.Object(
   {
     type: kind(
-      '`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Types that no configured model supports are omitted.',
+      '`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Types that no configured model supports are ignored.',
       'text',
     ),
     text: text('The text of a `text` block.', 'How do I create a key?'),
@@ -160,7 +160,7 @@ export const MessagesThinking = Type.Object(
         maximum: 1_000_000,
         format: 'int32',
         description:
-          'With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, otherwise `high`.',
+          'With `enabled`, determines the effort: `low` below 4,096 tokens, `medium` below 16,384, otherwise `high`.',
         examples: [4096],
       }),
     ),
@@ -239,7 +239,7 @@ const conversation = {
   output_format: format,
 };
 
-const NULLS = 'Null fields of the request and of its tools count as omitted.';
+const NULLS = 'Null fields of the request and of its tools are treated as omitted.';
 
 export const MessagesRequest = Type.Object(
   {

@@ -55,7 +55,7 @@ const currency = nullable(Type.String({ minLength: 3, maxLength: 3 }), {
 });
 
 const excessTokens = Count(
-  "Today's tokens that upstreams used beyond what requests had reserved, in plans that limit tokens. They count as used.",
+  'Tokens that upstreams used today beyond what requests had reserved. They count as used. Covers only plans that limit tokens.',
   [0],
 );
 
@@ -347,7 +347,7 @@ export const UpstreamTarget = Type.Object(
     state: stringEnum(targetStates, {
       ...extensible,
       description:
-        '`coolingDown`: receives no requests, because it failed or asked for a pause. `coolingDownForAccount`: the same, only for the account whose requests failed. `probing`: receives one request at a time after cooling down.',
+        '`coolingDown`: receives no requests, because it failed or asked for a pause. `coolingDownForAccount`: the same, but only for the account whose requests failed. `probing`: receives one request at a time after cooling down.',
     }),
     ready_in_ms: Count('Milliseconds until it may be tried again.', [0]),
   },

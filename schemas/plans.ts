@@ -37,7 +37,7 @@ export const Limits = Type.Object(
     embeddings: Type.Optional(
       nullable(Count(''), {
         description:
-          'Embedded inputs per UTC day; null if unlimited. Omitted if the plan does not include embeddings.',
+          'Embeddings per UTC day; null if unlimited. Omitted if the plan does not include embeddings.',
         examples: [50_000],
       }),
     ),

@@ -92,7 +92,8 @@ export const ResponseReasoning = Type.Object(
     ),
     summary: Type.Optional(
       nullable(Type.String({ maxLength: 20 }), {
-        description: 'If set, the reasoning is returned as a summary; otherwise as the content of its item.',
+        description:
+          'If set, the reasoning is returned as a summary; otherwise, as the content of the reasoning item.',
         examples: ['auto'],
       }),
     ),

@@ -46,6 +46,6 @@ export const Service = Type.Object(
 );
 
 export const Health = Type.Object(
-  { status: stringConst('ok', { description: 'Always `ok`; anything else is an error.' }) },
+  { status: stringConst('ok', { description: 'Always `ok`. Any other response is an error.' }) },
   { $id: 'Health', additionalProperties: false, description: 'The process is healthy.' },
 );

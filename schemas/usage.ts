@@ -9,7 +9,7 @@ export const UsedCounters = Type.Object(
     images: Count('Images charged today.', [0]),
     search: Count('Searches charged today.', [0]),
     embeddings: Type.Optional(
-      Count('Embedded inputs charged today. Omitted if the plan does not include embeddings.', [0]),
+      Count('Embeddings charged today. Omitted if the plan does not include embeddings.', [0]),
     ),
     tokens: Count(
       'Model tokens (input and output) used today. Limited only if the plan has `limits.tokens`.',

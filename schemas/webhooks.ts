@@ -53,7 +53,7 @@ export const Webhook = Type.Object(
     created_at: Timestamp('When the webhook was created.'),
     old_secret_ends_at: nullable(Timestamp(''), {
       description:
-        'When Parley stops signing messages with the replaced secret as well; null if no replaced secret is in use.',
+        'When Parley stops signing messages with the replaced secret; null if no replaced secret is in use.',
       examples: [null],
     }),
     disabled_at: nullable(Timestamp(''), {
@@ -92,7 +92,7 @@ export const WebhookData = Type.Object(
     key_id: Type.Optional(Uuid("For `key.created` and `key.reported_leaked`: the key's ID.")),
     name: name("For `key.created` and `key.reported_leaked`: the key's name.", 'Website'),
     action: name(
-      'For `key.reported_leaked`: what was revoked. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).',
+      'For `key.reported_leaked`, what was revoked: `key_revoked`, `old_secret_revoked` (for a rotated key), or `none` (for a public key).',
       'key_revoked',
     ),
     address: name('For `session.new_device`: the network address.', '192.0.2.7'),
@@ -119,7 +119,7 @@ export const WebhookDelivery = Type.Object(
     }),
     attempts: Count('The number of delivery attempts.', [1]),
     last_attempt_at: nullable(Timestamp(''), {
-      description: 'When the message was last attempted; null before the first attempt.',
+      description: 'When delivery was last attempted; null before the first attempt.',
       examples: ['2026-11-20T13:45:12.845Z'],
     }),
     next_attempt_at: nullable(Timestamp(''), {

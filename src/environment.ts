@@ -43,7 +43,11 @@ export function oneOf<const T extends readonly string[]>(
 ): T[number] {
   const value = text(env, name);
   if (value === undefined) return fallback;
-  if (!values.includes(value)) throw new ConfigError(name, `must be ${values.join(' or ')}, not "${value}".`);
+  if (!values.includes(value))
+    throw new ConfigError(
+      name,
+      `must be ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}, not "${value}".`,
+    );
   return value;
 }
 

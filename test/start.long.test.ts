@@ -17,7 +17,7 @@ t.test('startup prints the database and the engine, and SIGINT and SIGTERM exit 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const database = await freshDatabase('embedded');
     const service = await startProcess(t, database.env);
-    t.match(service.output(), /embedded Postgres [\d.]+ in .*not safe against power loss/);
+    t.match(service.output(), /embedded Postgres [\d.]+ in .*a power failure can lose data/);
     t.match(service.output(), /built-in/);
     t.match(await service.end(signal), { code: 0 });
     await database.drop();

@@ -152,7 +152,7 @@ export const chatExamples: Record<string, OperationExamples> = {
   },
   getConversation: {
     responses: {
-      turn: example(Conversation, 'A conversation of one turn', {
+      turn: example(Conversation, 'A conversation with one turn', {
         ...conversation,
         instructions: null,
         temperature: null,

@@ -219,7 +219,7 @@ const resetPassword: DatabaseCommand = {
     return {
       text: [
         `New password for ${updated.email}: ${password}`,
-        'It is shown only once. All sessions of the account have ended, and its failed sign-in limits are reset. Its API keys still work.',
+        'It is shown only once. All sessions of the account have ended, and its limits on failed sign-ins are reset. Its API keys still work.',
       ],
       value: { ...shown(updated), password },
     };

@@ -6,7 +6,7 @@ export const backup: DatabaseCommand = {
   summary: 'Copy the embedded database into a new folder, even while the service is running.',
   parameters: ['FOLDER'],
   details: [
-    'Statements wait while the files are copied. To restore, start the service with the folder as DATA_DIR.',
+    'Database queries wait while the files are copied. To restore, start the service with the folder as DATA_DIR.',
     'Back up a Postgres server with its own tools, such as pg_dump.',
   ],
   run: async ({ copyTo }, { positionals: [folder = ''] }) => {

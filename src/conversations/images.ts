@@ -56,7 +56,7 @@ export function checkImages(urls: readonly string[], isKept: boolean): MessageIm
   if (isKept && urls.reduce((sum, { length }) => sum + length, 0) > MAX_STORED_IMAGES)
     throw new ApiError('invalidRequest', {
       message:
-        'The images are too large to store: the limit is 4 MiB for all images of a message, in Base64. Send smaller images, or `"store": false`.',
+        'The images are too large to store: the limit is 4 MiB of Base64 for all images in a message. Send smaller images, or `"store": false`.',
       param: 'images',
     });
   return urls.map((url, index) => imageOf(url, `images.${index}`));

@@ -18,7 +18,7 @@ function instantOf(day: string): Date {
     Number.isNaN(instant.getTime()) ||
     !instant.toISOString().startsWith(day)
   )
-    throw new Error(`"${day}" is no day of the form 2026-11-20.`);
+    throw new Error(`"${day}" must be a date such as 2026-11-20.`);
   return instant;
 }
 

@@ -76,7 +76,7 @@ export function parseImageHosts(value: string | undefined): ReadonlySet<string> 
   );
 }
 
-const STORED_FILE = 'names a stored file, which only the operator can use; send the file as data';
+const STORED_FILE = 'refers to a stored file, which only the operator can use; send the file as data';
 
 /** Describes why a URL must not be fetched; undefined if it may be fetched. */
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {

@@ -38,7 +38,7 @@ const messages = {
   origin_dot: 'ends in a dot. Remove it.',
   origin_user: 'contains a user name. Remove it.',
   origin_path: `contains a path. Leave out the path to get an origin, ${example}.`,
-  origin_invalid: `is not an https origin. An origin is https, a host, and optionally a port, ${example}.`,
+  origin_invalid: `is not an https origin. An origin consists of https://, a host, and optionally a port, ${example}.`,
 };
 export type OriginFault = keyof typeof messages;
 

@@ -25,7 +25,7 @@ export function parseModelAliases(value: string | undefined): ModelAliases {
       throw new Error(
         `must list aliases such as claude-*=llama3.2,fast=gpt-5-mini, with names of at most ${MAX_NAME_LENGTH} characters and an asterisk only at the end of an alias, not "${entry}".`,
       );
-    if (aliases.has(name)) throw new Error(`names the alias "${name}" twice.`);
+    if (aliases.has(name)) throw new Error(`lists the alias "${name}" twice.`);
     aliases.set(name, model);
   }
   const all = [...aliases];

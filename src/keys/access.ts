@@ -17,7 +17,7 @@ export type IdentifiedKey = Pick<
 export const keyOfSuspendedAccount = (): ApiError =>
   new ApiError('apiKeyRevoked', {
     message:
-      'The operator suspended the account that this API key belongs to. The key works again when the operator resumes the account.',
+      'The operator suspended the account that this API key belongs to. The key works again when the operator reactivates the account.',
   });
 
 export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey');

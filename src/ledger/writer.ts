@@ -169,7 +169,7 @@ export class LedgerWriter {
     if (charges === 0) return;
     this.#log.error(
       { charges, rows: this.#abandoned.size },
-      `Shut down with ${charges} ${charges === 1 ? 'charge' : 'charges'} not settled. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.`,
+      `Shut down with ${charges} unsettled ${charges === 1 ? 'charge' : 'charges'}. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.`,
     );
   }
 

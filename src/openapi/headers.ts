@@ -29,7 +29,7 @@ export const headers = {
   },
   'Cache-Control': { ...text('Do not cache the response.', 'no-store'), required: true },
   'RateLimit-Limit': count(
-    'The limit with the least remaining; on a 429, the exceeded limit. Sent once the account is known.',
+    'The limit with the least remaining; on a 429, the exceeded limit. Sent only after the account is identified.',
     50,
   ),
   'RateLimit-Remaining': count('The amount remaining under that limit.', 12),

@@ -53,7 +53,7 @@ export const tags = [
     'images',
     'How to generate images',
   ),
-  tag('Search', 'Find pages for keywords or a question.', 'search', 'How to search'),
+  tag('Search', 'Find pages that match keywords or a question.', 'search', 'How to search'),
   tag(
     'Embeddings',
     "Create vectors from text, in the format of OpenAI's embeddings.",

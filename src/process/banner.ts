@@ -12,7 +12,7 @@ export function banner({ databaseVersion, port }: Running, config: Config): stri
   const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
   const store =
     config.databaseUrl === undefined
-      ? `embedded Postgres ${databaseVersion} in ${config.dataDir} (for evaluation and small installs; not safe against power loss). Set DATABASE_URL to use a Postgres server.`
+      ? `embedded Postgres ${databaseVersion} in ${config.dataDir} (for evaluation and small installations; a power failure can lose data). Set DATABASE_URL to use a Postgres server.`
       : `Postgres ${databaseVersion}`;
   const by = (upstream: { url: string } | undefined) => (upstream ? new URL(upstream.url).host : 'built-in');
   const models = config.upstreams?.settings.models ?? [];

@@ -48,7 +48,7 @@ const routes: FastifyPluginAsyncTypebox<{ running: RunningRequests }> = async (a
       schema: {
         operationId: 'cancelChatByKey',
         summary: 'Stop a reply by its idempotency key',
-        description: `${effect} Works before the first output, too, when the reply has no ID yet.`,
+        description: `${effect} Also works before the first output, when the reply has no ID yet.`,
         tags: ['Chat'],
         body: ref(ChatCancelRequest),
         response: { 200: ref(StoppedChat) },

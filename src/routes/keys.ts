@@ -195,7 +195,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'endPreviousSecret',
-        summary: "End a key's old secret",
+        summary: "Revoke a key's old secret",
         description:
           'Ends the grace period of the last rotation early: the old secret stops working immediately, on every replica. The new secret keeps working. In-flight requests run to completion.',
         tags: ['Keys'],

@@ -38,7 +38,7 @@ const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { 
         operationId: 'createMessage',
         summary: "Create a message (Anthropic's Messages API)",
         description:
-          "Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.",
+          "Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. Each request costs one unit of chat, or more if the operator set more for the model.",
         tags: ['Messages'],
         querystring: MessagesQuery,
         body: ref(MessagesRequest),
@@ -114,7 +114,7 @@ const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { 
         operationId: 'countMessageTokens',
         summary: 'Count the tokens of a message',
         description:
-          "Counts the input tokens of a conversation, if the model's server counts them. Otherwise estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Free.",
+          "Counts the input tokens of a conversation, if the model's server can count them. Otherwise, estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Not charged.",
         tags: ['Messages'],
         querystring: MessagesQuery,
         body: ref(MessagesCountRequest),

@@ -40,7 +40,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listModels',
         summary: 'List models',
-        description: `Lists the models that the account's plan includes, chat models and the default first. ${anthropicShape}`,
+        description: `Lists the models that the account's plan includes: chat models first, starting with the default. ${anthropicShape}`,
         tags: ['Models'],
         querystring: anyQuery,
         response: { 200: ref(ModelList) },

@@ -70,7 +70,7 @@ const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { 
         operationId: 'createResponse',
         summary: "Create a response (OpenAI's Responses API)",
         description:
-          "Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.",
+          "Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. Each request costs one unit of chat, or more if the operator set more for the model. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.",
         tags: ['Responses'],
         body: ref(ResponseRequest),
         response: {

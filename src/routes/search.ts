@@ -16,7 +16,7 @@ const routes: FastifyPluginAsyncTypebox<{ charging: Charging }> = async (app, { 
         operationId: 'search',
         summary: 'Search',
         description:
-          'Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.',
+          'Finds pages that match keywords or a question, best match first. Returns an empty list if nothing matches.',
         tags: ['Search'],
         body: ref(SearchRequest),
         response: { 200: ref(SearchResponse) },

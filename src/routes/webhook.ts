@@ -119,7 +119,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'rotateWebhookSecret',
         summary: 'Replace the signing secret',
         description:
-          'Returns a new secret once. For 24 hours, messages are signed with both the new and the replaced secret.',
+          'Returns a new secret, which is shown only once. For 24 hours, messages are signed with both the new and the replaced secret.',
         tags: ['Webhook'],
         response: { 200: ref(Webhook) },
       },

@@ -53,7 +53,7 @@ export const inputItems = ({ input }: Pick<ResponseBody, 'input'>): readonly unk
 
 export const inputRequired = () =>
   new ApiError('invalidRequest', {
-    message: 'In the body, `input` is required, unless `previous_response_id` names a response to continue.',
+    message: 'In the body, `input` is required, unless `previous_response_id` is set.',
     param: 'input',
   });
 

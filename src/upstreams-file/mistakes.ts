@@ -104,8 +104,8 @@ function fieldMistakes(fields: readonly string[]): string[] {
 
 /** Only the kind `ai-sdk` has a package. It does not support additional fields of chat completions. */
 function packageMistakes({ fields = [], kind, package: name }: FileUpstream, file: string): string[] {
-  if (kind !== 'ai-sdk') return name === undefined ? [] : ['`package` is only for the kind ai-sdk.'];
-  if (fields.length > 0) return ['`fields` is not for the kind ai-sdk.'];
+  if (kind !== 'ai-sdk') return name === undefined ? [] : ['`package` requires `kind` to be ai-sdk.'];
+  if (fields.length > 0) return ['`fields` is not supported if `kind` is ai-sdk.'];
   if (name === undefined)
     return ['`package` must name a provider package of the AI SDK, such as @ai-sdk/google.'];
   const found = findPackage(name, file);
@@ -135,7 +135,7 @@ export function mistakesInModel(
   entry: unknown,
   position: number,
   upstreams: readonly unknown[],
-  catalogue: PlanCatalog,
+  catalog: PlanCatalog,
 ): string[] {
   const title = titleOf('Model', entry, position);
   const task = taskOf(entry);
@@ -149,7 +149,7 @@ export function mistakesInModel(
   const unknown = used.filter((target) => !kinds.has(target));
   const chatOnly = used.filter((target) => kinds.has(target) && !takes(kinds.get(target), task));
   const twice = repeated(targets.map(({ model = name, upstream }) => `${upstream}/${model}`));
-  const noPlans = plans.filter((plan) => catalogue.find(plan) === undefined);
+  const noPlans = plans.filter((plan) => catalog.find(plan) === undefined);
   const isTooLong = contextTokens !== undefined && (maxOutputTokens ?? 0) > contextTokens;
   return [
     ...(/[\p{Cc}=*]/u.test(name) || name.trim() !== name
@@ -176,12 +176,12 @@ export function mistakesInNames(upstreams: readonly string[], models: readonly s
 export function mistakesInPlans(
   models: readonly FileModel[],
   tasks: readonly ModelTask[],
-  catalogue: PlanCatalog,
+  catalog: PlanCatalog,
 ): string[] {
   return tasks.flatMap((task) => {
     const ofTask = models.filter((model) => taskOf(model) === task);
     const isServed = (id: string) => ofTask.some(({ plans }) => plans === undefined || plans.includes(id));
-    const left = catalogue.plans.filter((plan) => includes(plan, task) && !isServed(plan.id));
+    const left = catalog.plans.filter((plan) => includes(plan, task) && !isServed(plan.id));
     if (left.length === 0) return [];
     const what = task === 'chat' ? 'No model' : `No model for ${task}`;
     const whom = left.length === 1 ? 'the plan' : 'the plans';

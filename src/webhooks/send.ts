@@ -45,7 +45,7 @@ const sentences: Readonly<Record<string, string>> = {
   ECONNRESET: 'The connection was reset.',
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The host cannot be reached.',
-  UND_ERR_CONNECT_TIMEOUT: `There was no connection within ${CONNECT_MS / 1000} seconds.`,
+  UND_ERR_CONNECT_TIMEOUT: `Could not connect within ${CONNECT_MS / 1000} seconds.`,
   UND_ERR_SOCKET: 'The endpoint closed the connection without a response.',
 };
 

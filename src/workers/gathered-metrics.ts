@@ -4,7 +4,7 @@ import { AggregatorRegistry, Gauge, type PrometheusContentType, Registry } from 
 import type { MetricSnapshot } from '../telemetry/metrics.ts';
 
 /** A worker that does not respond within this time keeps its previous values. Prometheus gives up after 10 s. */
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 
 export type MetricSource = { snapshot(): Promise<MetricSnapshot | undefined> };
 
@@ -50,7 +50,7 @@ export class GatheredMetrics {
   }
 
   async #ask(source: MetricSource): Promise<void> {
-    const snapshot = await Promise.race([source.snapshot(), delay(PATIENCE_MS, undefined, { ref: false })]);
+    const snapshot = await Promise.race([source.snapshot(), delay(TIMEOUT_MS, undefined, { ref: false })]);
     // If the worker does not respond, its last values remain, because a sum must not fall.
     if (snapshot !== undefined) this.#last.set(source, snapshot);
   }

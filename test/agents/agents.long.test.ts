@@ -23,7 +23,7 @@ const results = new Map<string, Record<string, string>>(
 );
 
 /** Enough for a busy machine, where an agent takes several seconds to start. */
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
 async function newAccount(plan = 'large') {
   const owner = await client.signUp();
@@ -105,7 +105,7 @@ function testAgent(t: Test, agent: Agent) {
         const open = await chats();
         return open.length === agent.requests && open.every(({ chunks }) => chunks > 5);
       };
-      await eventually("the agent's replies are in progress", areUnderWay, PATIENCE_MS);
+      await eventually("the agent's replies are in progress", areUnderWay, TIMEOUT_MS);
       const stoppedAt = Date.now();
       run.kill(agent.stopSignal ?? 'SIGTERM');
       await eventually('all upstream requests are aborted', async () =>
@@ -134,7 +134,7 @@ async function meetSpentQuota(t: Test, agent: Agent) {
   await eventually(
     `${expected} requests of ${agent.name} are refused`,
     async () => (await refusals()) >= expected,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
   if (!agent.endsWithoutQuota) t.equal(run.child.exitCode, null, `${agent.name} waits as Retry-After says`);
   const count = await refusals();

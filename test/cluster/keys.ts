@@ -7,7 +7,7 @@ type Key = { id: string; key: string };
 /** How long a revoked key may still be accepted: contract section 3. */
 const STALE_MS = 1000;
 const PAUSE_MS = 300;
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 /** The number of keys to keep. Below the limit of five, because creations whose response was lost also count. */
 const HELD = 3;
 
@@ -114,7 +114,7 @@ export class KeyHistory {
           ...(body && { 'content-type': 'application/json' }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if (response.status >= 500) this.failed += 1;
       // Read the body here, so that no later read fails and no connection stays busy.

@@ -12,7 +12,7 @@ const WORKERS = 10;
 /** The pause between two requests of a worker. */
 const PAUSE_MS = 100;
 /** The timeout of a request. */
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 /** Longer than a charge can stay open after its process has died. */
 const RETRIED_FOR_MS = 60_000;
 
@@ -89,7 +89,7 @@ export class Load {
   }
 
   async #send(caller: Caller, body: object): Promise<Seen> {
-    const seen = await this.history.chat(apiOrigin, caller, body, PATIENCE_MS);
+    const seen = await this.history.chat(apiOrigin, caller, body, TIMEOUT_MS);
     if (hasFailed(seen)) this.failedAt.push(seen.sentAt);
     else this.servedAt.push(seen.endedAt);
     return seen;

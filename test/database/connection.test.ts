@@ -18,7 +18,7 @@ import { reset } from '../support/reset.ts';
 import { freshDatabase } from '../support/service.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 
 /** A fresh database behind a proxy. */
 async function start(t: Test, connections = 12) {
@@ -26,7 +26,7 @@ async function start(t: Test, connections = 12) {
   const url = new URL(String(env.DATABASE_URL));
   const proxy = await startTcpProxy(Number(url.port));
   url.port = String(proxy.port);
-  const database = await openDatabase({ url: url.href, connections, patienceMs: PATIENCE_MS });
+  const database = await openDatabase({ url: url.href, connections, timeoutMs: TIMEOUT_MS });
   t.teardown(async () => {
     await database.close();
     await proxy.close();
@@ -103,19 +103,19 @@ t.test(
     await Promise.all(workers);
     t.same(wrong.slice(0, 3), []);
     t.ok(answered > 0 && failed > 0, `${answered} succeeded, ${failed} failed`);
-    t.ok(slowest < 40 * PATIENCE_MS, `the slowest statement took ${Math.round(slowest)} ms`);
+    t.ok(slowest < 40 * TIMEOUT_MS, `the slowest statement took ${Math.round(slowest)} ms`);
     t.equal(await ask(database, 7), 7, 'later statements work');
   },
 );
 
 t.test('if a server closes connections without responding, each statement connects only once', async (t) => {
   const { calls, url } = await startServer(t, (socket) => socket.end());
-  const database = await openDatabase({ url, patienceMs: 30 * PATIENCE_MS });
+  const database = await openDatabase({ url, timeoutMs: 30 * TIMEOUT_MS });
   t.teardown(() => database.close());
   for (let n = 1; n <= 3; n += 1) {
     const { error, tookMs } = await failure(ask(database, n));
     t.ok(wasNotSent(error), String(error));
-    t.ok(tookMs < 20 * PATIENCE_MS);
+    t.ok(tookMs < 20 * TIMEOUT_MS);
     t.equal(calls(), n);
   }
   t.ok(wasNotSent((await failure(database.db.transaction((tx) => tx.execute(sql`select 1`)))).error));
@@ -124,11 +124,11 @@ t.test('if a server closes connections without responding, each statement connec
 
 t.test('if a server resets every connection, a statement fails after one attempt', async (t) => {
   const { calls, url } = await startServer(t, reset);
-  const database = await openDatabase({ url, patienceMs: 30 * PATIENCE_MS });
+  const database = await openDatabase({ url, timeoutMs: 30 * TIMEOUT_MS });
   t.teardown(() => database.close());
   const { error, tookMs } = await failure(ask(database, 1));
   t.ok(isUnavailable(error), String(error));
-  t.ok(tookMs < 20 * PATIENCE_MS);
+  t.ok(tookMs < 20 * TIMEOUT_MS);
   t.equal(calls(), 1);
 });
 
@@ -136,10 +136,10 @@ t.test(
   'if a server never responds, every statement fails in bounded time, however many are waiting',
   async (t) => {
     const { url } = await startServer(t, () => {});
-    const database = await openDatabase({ url, connections: 2, patienceMs: PATIENCE_MS });
+    const database = await openDatabase({ url, connections: 2, timeoutMs: TIMEOUT_MS });
     const all = await Promise.all(Array.from({ length: 50 }, (_, n) => failure(ask(database, n))));
     t.ok(all.every(({ error }) => isUnavailable(error)));
-    t.ok(Math.max(...all.map(({ tookMs }) => tookMs)) < 15 * PATIENCE_MS);
+    t.ok(Math.max(...all.map(({ tookMs }) => tookMs)) < 15 * TIMEOUT_MS);
     const closing = performance.now();
     await database.close();
     t.ok(performance.now() - closing < 20_000, 'the database closes');
@@ -154,7 +154,7 @@ t.test('the server cancels a statement that exceeds its timeout, and the connect
   const { error, tookMs } = await failure(database.db.execute(sql`select pg_sleep(60)`));
   t.equal(sqlState(error), '57014', String(error));
   t.ok(isUnavailable(error) && !mayHaveTakenEffect(error));
-  t.ok(tookMs > PATIENCE_MS * 0.8 && tookMs < PATIENCE_MS * 30);
+  t.ok(tookMs > TIMEOUT_MS * 0.8 && tookMs < TIMEOUT_MS * 30);
   t.equal(await backend(), before);
 });
 
@@ -164,7 +164,7 @@ t.test('a statement whose result does not arrive times out, and the next one wor
   proxy.blackHole(true);
   const { error, tookMs } = await failure(ask(database, 2));
   t.ok(mayHaveTakenEffect(error), String(error));
-  t.ok(tookMs > PATIENCE_MS * 0.9 && tookMs < PATIENCE_MS * 30);
+  t.ok(tookMs > TIMEOUT_MS * 0.9 && tookMs < TIMEOUT_MS * 30);
   proxy.blackHole(false);
   t.equal(await ask(database, 3), 3);
 });
@@ -177,7 +177,7 @@ t.test('an idle transaction is terminated, and its locks are released', async (t
     db.transaction(async (tx) => {
       await tx.execute(sql`lock table locked`);
       // The server terminates the transaction in this time.
-      await new Promise((resolve) => setTimeout(resolve, 2.5 * PATIENCE_MS));
+      await new Promise((resolve) => setTimeout(resolve, 2.5 * TIMEOUT_MS));
       t.same(await rowsOf(db, sql`select n from locked`), [], 'another connection can read the table');
       await tx.execute(sql`select 1`);
     }),
@@ -191,7 +191,7 @@ t.test(
   async (t) => {
     const { drop, env } = await freshDatabase('postgres');
     const url = await startPgbouncer(t, String(env.DATABASE_URL));
-    const database = await openDatabase({ url, isPooled: true, patienceMs: 4 * PATIENCE_MS });
+    const database = await openDatabase({ url, isPooled: true, timeoutMs: 4 * TIMEOUT_MS });
     t.teardown(async () => {
       await database.close();
       await drop();
@@ -213,7 +213,7 @@ t.test(
         const within = await failure(db.transaction((tx) => tx.execute(sql`select pg_sleep(60)`)));
         t.equal(sqlState(within.error), '57014', String(within.error));
         t.equal(sqlState((await failure(database.prepared('select pg_sleep(60)', []))).error), '57014');
-        t.ok(Math.max(alone.tookMs, within.tookMs) < PATIENCE_MS * 40);
+        t.ok(Math.max(alone.tookMs, within.tookMs) < TIMEOUT_MS * 40);
       },
     );
 

@@ -95,7 +95,7 @@ t.test('the error says what is wrong with the origin', async (t) => {
     'https://*.example.com': ['origin_wildcard', /contains a wildcard/],
     'http://app.example.com': ['origin_http', /Use https/],
     'http://localhost:5173': ['origin_localhost', /server\.proxy/],
-    'app.example.com': ['origin_invalid', /An origin is https, a host/],
+    'app.example.com': ['origin_invalid', /An origin consists of https:\/\/, a host/],
   };
   for (const [entry, [reason, hint]] of Object.entries(hints))
     t.throws(() => normalizeOrigin(entry), { reason, message: hint }, entry);

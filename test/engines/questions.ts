@@ -40,7 +40,7 @@ export const tuningQuestions: readonly Question[] = [
   ['at what time can I chat again', 'quotas#when-does-the-quota-reset'],
   ['requests per minute allowed', 'rate-limits#what-are-the-rate-limits'],
   ['how long should I sleep after a 429', 'rate-limits#wait-for-retry-after'],
-  ['statistics for last month', 'usage-history#see-the-usage-of-the-last-days'],
+  ['statistics for last month', 'usage-history#see-usage-by-day'],
   ['which calls did this key make', 'usage-history#find-out-what-an-api-key-was-used-for'],
   ['how much is the pro tier', 'plans#plans-and-prices-what-does-it-cost'],
   ['discount if I pay for a year', 'plans#monthly-or-yearly-billing-what-does-yearly-save'],

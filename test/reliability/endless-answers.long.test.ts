@@ -12,7 +12,7 @@ import { eventually } from '../support/upstream/engine.ts';
 
 const MIB = 1024 * 1024;
 const MOST = 2_000_000;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
@@ -21,7 +21,7 @@ async function begin(settings: Parameters<typeof upstream.configure>[0]): Promis
   await eventually(
     'the upstream has no open requests',
     async () => (await upstream.calls()).open === 0,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
   await upstream.reset();
   await upstream.configure(settings);
@@ -67,7 +67,7 @@ t.test('a reply is cut off at the character limit', async (t) => {
         const calls = await upstream.calls();
         return calls.open === 0 && calls.aborted === aborted && slots.taken === 0;
       },
-      PATIENCE_MS,
+      TIMEOUT_MS,
     );
 
   await t.test(
@@ -168,7 +168,7 @@ t.test('a reply is cut off at the character limit', async (t) => {
         await eventually(
           'the upstream has received all requests',
           async () => (await upstream.calls()).chat === 3,
-          PATIENCE_MS,
+          TIMEOUT_MS,
         );
         for (const { leave } of clients) leave();
         await ended(3);
@@ -178,7 +178,7 @@ t.test('a reply is cut off at the character limit', async (t) => {
       await eventually(
         'memory has grown by less than 64 MiB',
         async () => memory() - before < 64,
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
     },
   );

@@ -66,7 +66,7 @@ t.test('with a reachable database', async (t) => {
 t.test(
   'GET /readyz 503 serviceUnavailable: with an unresponsive database, checks fail before the statement timeout',
   async (t) => {
-    const database = await openDatabase({ url: await silentServer(t), connections: 2, patienceMs: 15_000 });
+    const database = await openDatabase({ url: await silentServer(t), connections: 2, timeoutMs: 15_000 });
     const { client } = await start(t, database);
     const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 50 }, () => client.get('//readyz')));

@@ -90,7 +90,7 @@ onEachDatabase(t, env, async (t, service) => {
         }
         await upstream.configure({});
         const before = await used();
-        t.equal((await client.post(path, body, { key })).status, 200, 'requests succeed afterwards');
+        t.equal((await client.post(path, body, { key })).status, 200, 'requests succeed afterward');
         t.equal((await used())[meter], before[meter] + units);
       },
     );

@@ -29,7 +29,7 @@ import { proxyOf } from './vite.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The URL of the service on every page. */
 const WRITTEN_ORIGIN = 'http://localhost:3000';
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 const ada = { email: 'ada@example.com', password: 'correct horse battery' };
 
@@ -290,7 +290,7 @@ export class Page {
 
   #shell(command: string, cwd = this.#folder): Promise<{ code: number; stdout: string; stderr: string }> {
     return new Promise((resolve) => {
-      const options = { cwd, env: this.#env, timeout: PATIENCE_MS };
+      const options = { cwd, env: this.#env, timeout: TIMEOUT_MS };
       execFile('bash', ['-c', command], options, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
       );

@@ -6,7 +6,7 @@ import { chargeDaysOf, purgeDeletedAccounts } from '../../src/store/purge.ts';
 import { freshDatabase } from '../support/service.ts';
 
 const fresh = await freshDatabase('postgres');
-const database = await openDatabase({ url: String(fresh.env.DATABASE_URL), patienceMs: 1000 });
+const database = await openDatabase({ url: String(fresh.env.DATABASE_URL), timeoutMs: 1000 });
 const { db } = database;
 t.teardown(async () => {
   await database.close();

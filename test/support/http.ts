@@ -28,7 +28,7 @@ export const cookiesOf = ({ headers }: { headers: Headers }, name = ''): string 
     .join('; ');
 
 /** The timeout of a request, so that a hanging service fails the test instead of blocking the run. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** One checker for each document, because compiling the schemas takes longer than most requests. */
 const checkers = new WeakMap<OpenApi, ReturnType<typeof responseChecker>>();
@@ -60,7 +60,7 @@ export class Client {
     const response = await fetch(this.origin + url, {
       method,
       redirect: 'manual',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         ...(body !== undefined || raw !== undefined ? { 'content-type': 'application/json' } : {}),
         ...(key !== undefined ? { authorization: `Bearer ${key}` } : {}),

@@ -59,7 +59,7 @@ export async function start(t: Test) {
   const direct = await openDatabase({ url: url.href });
   const proxy = await startTcpProxy(Number(url.port));
   url.port = String(proxy.port);
-  const database = await openDatabase({ url: url.href, patienceMs: 2000 });
+  const database = await openDatabase({ url: url.href, timeoutMs: 2000 });
   t.teardown(async () => {
     await database.close();
     await direct.close();

@@ -114,8 +114,8 @@ t.test('UPSTREAMS_FILE: errors in AI SDK packages are listed', async (t) => {
       "cannot be used: it implements version v2 of the AI SDK's provider interface, not v3. Run:",
     ],
     [{ ...sdk, package: 'other' }, 'cannot be used: it exports no function that creates an AI SDK provider'],
-    [{ ...sdk, package: 'old', fields: ['top_a'] }, '`fields` is not for the kind ai-sdk.'],
-    [{ ...upstream, package: 'old' }, '`package` is only for the kind ai-sdk.'],
+    [{ ...sdk, package: 'old', fields: ['top_a'] }, '`fields` is not supported if `kind` is ai-sdk.'],
+    [{ ...upstream, package: 'old' }, '`package` requires `kind` to be ai-sdk.'],
   ] as const;
   for (const [entry, sentence] of wanted) {
     const models = [{ name: 'm', targets: [{ upstream: entry.name }] }];

@@ -14,9 +14,9 @@ const remedies: Readonly<Record<string, string>> = {
   ...dnsRemedies,
   CONNECT_TIMEOUT: 'Check the firewall between this machine and Postgres, or correct the host',
   '28P01': 'Correct the user and password',
-  '28000': 'Correct the user, or allow it in pg_hba.conf',
+  '28000': 'Allow the user in pg_hba.conf, or correct the user',
   '3D000': 'Create the database with createdb, or correct its name',
-  '53300': 'Raise max_connections, or stop other clients; then check DATABASE_URL',
+  '53300': 'Raise max_connections, stop other clients of the server, or correct the server',
 };
 
 function unreachable(about: string, error: unknown): Finding {
@@ -24,7 +24,7 @@ function unreachable(about: string, error: unknown): Finding {
   return isError(
     about,
     `The database cannot be used (${reason}).`,
-    `${remedies[reason] ?? 'Check that Postgres is running, and the address'} in ${about}.`,
+    `${remedies[reason] ?? 'Check that Postgres is running, and check the address'} in ${about}.`,
   );
 }
 

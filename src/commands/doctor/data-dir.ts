@@ -39,7 +39,7 @@ async function checkAccess(folder: string): Promise<Finding[]> {
       isError(
         'DATA_DIR',
         `This user cannot write to ${folder}.`,
-        'Make this user its owner, mount it writable, or set DATA_DIR to another folder.',
+        'Make this user its owner, mount it read-write, or set DATA_DIR to another folder.',
       ),
     );
   }

@@ -179,8 +179,8 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
     findings.push(
       isWarning(
         'PLANS_FILE',
-        `${count} accounts are on the plan "${plan}", which does not exist, and have the limits of ${plans.standard.id}.`,
-        'Add the plan to PLANS_FILE, or move the accounts: npx parley accounts list --plan and accounts set-plan.',
+        `${count === 1 ? '1 account has' : `${count} accounts have`} the plan "${plan}", which does not exist. The limits of ${plans.standard.id} apply.`,
+        'Add the plan to PLANS_FILE, or change it: find the accounts with "npx parley accounts list --plan", then run "npx parley accounts set-plan".',
       ),
     );
   const [processes] = await rowsOf<{ count: number }>(db, sql`select (${serviceCount})::int as count`);
@@ -200,8 +200,8 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
     findings.push(
       isError(
         'partitions',
-        'The requests table has no partition for tomorrow, so requests will fail from midnight UTC.',
-        'Restart the service, which creates it, and check its log for failed maintenance.',
+        'The requests table has no partition for tomorrow, so requests will fail starting at midnight UTC.',
+        'Restart the service to create the partition, and check the log for failed maintenance.',
       ),
     );
   return findings;

@@ -48,7 +48,8 @@ export async function diagnose(env: Env, machine: Machine = thisMachine): Promis
 
 export const doctor: LocalCommand = {
   name: 'doctor',
-  summary: 'Check the configuration, database, Redis, upstreams, and this machine, and say what to do.',
+  summary:
+    'Check the configuration, database, Redis, upstreams, and this machine, and explain how to fix problems.',
   parameters: [],
   details: ['Run it with the environment of the service. The exit status is 1 if there are errors.'],
   runHere: async (_input, env) => {

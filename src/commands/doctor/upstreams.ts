@@ -7,7 +7,7 @@ import { bearer } from '../../engines/upstream/transport.ts';
 import { checkCertificate } from './certificates.ts';
 import { dnsRemedies, type Finding, isError, isWarning, reasonOf } from './finding.ts';
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 type Upstream = {
   /** The operator's names for the settings. */
@@ -118,7 +118,7 @@ function refused({ apiKey, names, path }: Upstream, address: URL, status: number
         names.key,
         `${address.host} rejects ${apiKey === undefined ? 'requests without a key' : 'the key'} (status ${status}).`,
         apiKey === undefined
-          ? `Set ${names.key} to a key of that server.`
+          ? `Set ${names.key} to a key for that server.`
           : `Set ${names.key} to a valid key: this one may be mistyped, expired, or for another provider.`,
       ),
     ];
@@ -174,7 +174,7 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
       // It is unknown where an unknown API expects its key.
       headers: isOpaque ? {} : { ...headers, ...(dialect?.keyHeaders ?? bearer)(apiKey) },
       redirect: 'manual',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const body = await response.text();
     if (isOpaque && response.status < 500) return findings;
@@ -201,7 +201,7 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
       isError(
         about,
         `${address.host} cannot be reached (${reason}).`,
-        `${remedies[reason] ?? 'Check that server, and its address'} in ${about}.`,
+        `${remedies[reason] ?? 'Check the server, and its address'} in ${about}.`,
       ),
     ];
   }

@@ -53,9 +53,9 @@ const options: LocalCommand['options'] = {
 };
 
 const details = [
-  'It is a Postgres URL or the folder of an embedded database. Stop the service first.',
-  'After an interruption, run the same command again to continue. At the end, the command compares the number and the hash',
-  'of the rows of each table. Until then, the service does not start on the target.',
+  'Its argument is a Postgres URL or the folder of an embedded database. Stop the service first.',
+  'After an interruption, run the same command again to continue. At the end, the command compares the row count and the',
+  'hash of each table. Until then, the service does not start on the target.',
 ];
 
 const configured = (env: Env): Location => configuredLocation(loadConfig(env));

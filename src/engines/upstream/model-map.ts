@@ -33,7 +33,7 @@ export function parseModelMap(value: string | undefined): ModelMap {
   });
 
   const twice = models.find(({ id }, position) => models.findIndex((model) => model.id === id) < position);
-  if (twice !== undefined) throw new Error(`names the model "${twice.id}" twice.`);
+  if (twice !== undefined) throw new Error(`lists the model "${twice.id}" twice.`);
   const [only] = models;
   if (only !== undefined && models.length === 1 && !text.includes('='))
     return { kind: 'preferred', name: only.id };

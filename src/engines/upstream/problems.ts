@@ -6,7 +6,7 @@ export type Problem = { code?: string; type?: string; param?: string; message?: 
 const TOO_LONG = 'The conversation is too long for the model. Shorten it, or start a new one.';
 const TOO_LONG_WITH_OUTPUT =
   'The conversation plus the maximum output exceeds the context window of the model. Shorten the conversation, or allow fewer output tokens.';
-const TOO_MUCH_OUTPUT = 'The request allows more output tokens than the model can write. Allow fewer.';
+const TOO_MUCH_OUTPUT = 'The request allows more output tokens than the model can generate. Allow fewer.';
 const BAD_IMAGE =
   'The model cannot use the image. Send a PNG, JPEG, WebP, or non-animated GIF of moderate size.';
 const NOT_ALLOWED = 'The model rejected this content.';

@@ -17,7 +17,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listOperatorLog',
         summary: 'Read the operator log',
         description:
-          'Lists the changes that operators made over the API and on the command line, newest first. Entries are kept for a year.',
+          'Lists the changes that operators made through the API and on the command line, newest first. Entries are kept for a year.',
         tags: ['Operator'],
         querystring: OperatorLogQuery,
         response: { 200: ref(OperatorLog) },

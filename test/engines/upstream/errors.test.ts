@@ -69,7 +69,7 @@ t.test('an excessive output limit is distinguished from a conversation that is t
     'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5';
   const error = await refused({ status: 400, message });
   t.equal(error.options.reason, 'integer_above_max_value');
-  t.equal(error.message, 'The request allows more output tokens than the model can write. Allow fewer.');
+  t.equal(error.message, 'The request allows more output tokens than the model can generate. Allow fewer.');
 });
 
 t.test('param names the invalid field only if the client sent it', async (t) => {
