@@ -31,7 +31,9 @@ export class UpstreamReloads {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#underWay = this.#look();
+      this.#underWay ??= this.#look().finally(() => {
+        this.#underWay = undefined;
+      });
     }, POLL_MS).unref();
   }
 

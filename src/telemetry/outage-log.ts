@@ -1,17 +1,13 @@
 export type OutageLog = { error(details: object, message: string): void; info(message: string): void };
 
-/**
- * Logs the first failure of each outage and its end. The returned function never rejects. While a run is in progress, it
- * returns that run instead of starting another.
- */
+/** Logs the first failure of each outage and its end. The returned function never rejects. */
 export function loggingOutages(
   log: OutageLog,
   name: string,
   work: () => Promise<unknown>,
 ): () => Promise<void> {
   let isFailing = false;
-  let running: Promise<void> | undefined;
-  const run = async () => {
+  return async () => {
     try {
       await work();
       if (isFailing) log.info(`${name} has recovered.`);
@@ -20,11 +16,5 @@ export function loggingOutages(
       if (!isFailing) log.error({ err }, `${name} failed. Retrying until it succeeds.`);
       isFailing = true;
     }
-  };
-  return () => {
-    running ??= run().finally(() => {
-      running = undefined;
-    });
-    return running;
   };
 }

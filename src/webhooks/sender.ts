@@ -89,7 +89,9 @@ export class WebhookSender {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#polling = this.#poll();
+      this.#polling ??= this.#poll().finally(() => {
+        this.#polling = undefined;
+      });
     }, POLL_MS).unref();
   }
 

@@ -56,25 +56,6 @@ t.test('an outage logs two lines, however often the job fails', async (t) => {
   ]);
 });
 
-t.test('while a job runs, its next runs are skipped, and only one outage is logged', async (t) => {
-  const { lines, log } = recorder();
-  const gate = new Gate();
-  let runs = 0;
-  const run = loggingOutages(log, 'The work', async () => {
-    runs += 1;
-    await gate.pass();
-    throw new Error('no');
-  });
-  gate.hold();
-  const ended = Promise.all([run(), run(), run()]);
-  gate.release();
-  await ended;
-  t.equal(runs, 1);
-  t.same(lines, ['error: The work failed. Retrying until it succeeds.']);
-  await run();
-  t.equal(runs, 2, 'later runs are not skipped');
-});
-
 t.test(
   'a database outage logs the failure and the recovery of the lease, the sweep, and delayed settlements',
   async (t) => {
