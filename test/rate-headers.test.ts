@@ -60,6 +60,8 @@ t.test('a rate limit error states the limit, its unit, its window, and when it r
   t.match(headers, { 'retry-after': '42', 'ratelimit-reset': '42', 'ratelimit-limit': '20' });
   t.equal(headers['x-should-retry'], undefined);
   t.match(options.limit, { name: 'requests', ceiling: 20 });
+  const one = rateLimitExceeded({ ...requests, ceiling: 1 }, 'new accounts');
+  t.match(one.message, /^You have reached the limit of 1 new account per minute\./);
   const resetsIn = Date.parse(options.limit?.resetsAt ?? '') - before;
   t.ok(resetsIn >= 42_000 && resetsIn < 43_000, `${resetsIn}`);
 });

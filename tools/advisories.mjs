@@ -9,7 +9,7 @@ import { shipped } from './shipped.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Total timeout for npm. Its registry timeout is 8 s, but a busy machine may start it slowly. */
-const PATIENCE_MS = 45_000;
+const TIMEOUT_MS = 45_000;
 const options = ['--omit=dev', '--package-lock-only', '--json', '--fetch-retries=0', '--fetch-timeout=8000'];
 
 function audit(folder) {
@@ -17,7 +17,7 @@ function audit(folder) {
     const child = spawn('npm', ['audit', ...options], {
       cwd: path.join(root, folder),
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     });
     let printed = '';

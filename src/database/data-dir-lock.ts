@@ -16,6 +16,21 @@ import { closeFolder } from './private-folder.ts';
 /** `message` is the one line that the operator sees. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
+  readonly folder: string;
+  readonly problem: string;
+  readonly remedy: string | undefined;
+
+  /**
+   * @param problem - what is wrong with the folder, after its name
+   * @param remedy - what to do, apart from using another folder
+   */
+  constructor(folder: string, problem: string, remedy?: string) {
+    const otherwise = remedy === undefined ? 'Set' : `${remedy}, or set`;
+    super(`DATA_DIR ${folder} ${problem}. ${otherwise} DATA_DIR to another directory.`);
+    this.folder = folder;
+    this.problem = problem;
+    this.remedy = remedy;
+  }
 }
 
 /** Runs an operator command and returns its output. The caller sees only the message of an error. */
@@ -50,12 +65,18 @@ const reasons: Record<string, string> = {
   EROFS: 'its file system is read-only',
 };
 
+const remedies: Record<string, string> = {
+  EACCES: 'Make this user its owner',
+  ENOSPC: 'Free up disk space',
+  EPERM: 'Make this user its owner',
+};
+
 const unusable = (folder: string, error: unknown) => {
   if (error instanceof DataDirError) return error;
   const code = codeOf(error) ?? 'unknown';
-  return new DataDirError(
-    `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system denied access'} (${code}). Make this user its owner, or set DATA_DIR to another directory.`,
-  );
+  const reason = reasons[code];
+  const problem = reason === undefined ? `cannot be used (${code})` : `cannot be used: ${reason} (${code})`;
+  return new DataDirError(folder, problem, remedies[code]);
 };
 
 /** The state of a socket's process; undefined if it is dead. If in doubt, it counts as alive. */
@@ -95,9 +116,7 @@ async function outlast(folder: string, own: string): Promise<void> {
     if (others.length === 0) return;
     const mustYield = others.some(({ name, state }) => state === 'holding' || name < own);
     if (mustYield || Date.now() > deadline) {
-      throw new DataDirError(
-        `DATA_DIR ${folder} is in use by another process. Stop that process, or set DATA_DIR to another directory.`,
-      );
+      throw new DataDirError(folder, 'is in use by another process', 'Stop that process');
     }
     await sleep(20);
   }
@@ -107,7 +126,9 @@ async function keepOthersOut(folder: string): Promise<void> {
   const mode = await closeFolder(folder);
   if (mode === undefined) return;
   throw new DataDirError(
-    `DATA_DIR ${folder} is accessible to every user of this machine (mode ${mode}), and this user cannot change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another directory.`,
+    folder,
+    `is accessible to every user of this machine (mode ${mode}), and this user cannot change that`,
+    'Run "chmod 700" on it as its owner',
   );
 }
 

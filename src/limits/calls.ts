@@ -25,10 +25,10 @@ export type Slot = {
 function refusal(limit: FullLimit, ceiling: number): ApiError {
   if (limit === 'streams')
     return new ApiError('tooManyStreams', {
-      message: `This account has reached its limit of ${ceiling} open streams. Nothing was charged. Finish or close a stream, then try again.`,
+      message: `This account has reached its limit of ${ceiling} open ${ceiling === 1 ? 'stream' : 'streams'}. Nothing was charged. Finish or close a stream, then try again.`,
     });
   return new ApiError('tooManyCalls', {
-    message: `This account has reached its limit of ${ceiling} concurrent calls. Nothing was charged. Wait for a call to finish, then try again.`,
+    message: `This account has reached its limit of ${ceiling} concurrent ${ceiling === 1 ? 'call' : 'calls'}. Nothing was charged. Wait for a call to finish, then try again.`,
   });
 }
 

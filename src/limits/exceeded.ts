@@ -7,11 +7,12 @@ const inSeconds = (count: number) => `${count} ${count === 1 ? 'second' : 'secon
 
 const inWords = (seconds: number) => windowNames[seconds] ?? inSeconds(seconds);
 
-/** The error for exceeding a rate limit. `what` names the counted items, such as `requests`. Contract section 5. */
+/** The error for exceeding a rate limit. `what` is the plural of the counted items, such as `requests`. Contract section 5. */
 export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
+  const items = ceiling === 1 ? what.replace(/s$/, '') : what;
   return new ApiError('rateLimitExceeded', {
-    message: `You have reached the limit of ${ceiling} ${what} per ${inWords(windowSeconds)}. Try again in ${inSeconds(resetSeconds)}.`,
+    message: `You have reached the limit of ${ceiling} ${items} per ${inWords(windowSeconds)}. Try again in ${inSeconds(resetSeconds)}.`,
     limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
     exceeded: limit,
   });

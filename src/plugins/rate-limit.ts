@@ -158,7 +158,7 @@ export default fp<Shared>(
       ({ ip }) => `sign-up:${addressKey(ip)}`,
     );
     const leakReports = gate(
-      'reports of leaked keys',
+      'leak reports',
       'leak_report',
       authAttemptsPerMinute,
       MINUTE_MS,

@@ -12,7 +12,7 @@ function instantFrom(param: 'from' | 'to', value: string): Date {
   const time = Date.parse(value);
   if (Number.isNaN(time)) {
     throw new ApiError('invalidRequest', {
-      message: `\`${param}\` is outside the supported time range.`,
+      message: `\`${param}\` must be an RFC 3339 time without a leap second, such as 2026-11-20T13:45:12Z.`,
       param,
     });
   }

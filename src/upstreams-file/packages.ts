@@ -48,11 +48,11 @@ function creatorIn(exported: Record<string, unknown>): CreateProvider | undefine
 /** @param file - the file to import. Throws an Error with a message for the operator. */
 export function loadProvider(file: string): CreateProvider {
   const create = creatorIn(createRequire(import.meta.url)(file) as Record<string, unknown>);
-  if (create === undefined) throw new Error('exports no function that creates an AI SDK provider.');
+  if (create === undefined) throw new Error('it exports no function that creates an AI SDK provider.');
   const provider = create({ baseURL: 'http://localhost', apiKey: 'unused', fetch });
   const { specificationVersion: version } = provider.languageModel('unused');
   if (version !== INTERFACE)
-    throw new Error(`implements version ${version} of the AI SDK's provider interface, not v3.`);
+    throw new Error(`it implements version ${version} of the AI SDK's provider interface, not v3.`);
   return create;
 }
 
@@ -70,6 +70,6 @@ export function findPackage(name: string, file: string): FoundPackage {
     return { file: entry };
   } catch (error) {
     const [why = ''] = (error as Error).message.split('\n');
-    return { mistake: `the package ${name} cannot be used: it ${why} Run: ${command}` };
+    return { mistake: `the package ${name} cannot be used: ${why.replace(/\.$/, '')}. Run: ${command}` };
   }
 }

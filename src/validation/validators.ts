@@ -31,9 +31,6 @@ const sizeMessages = {
   maxItems: (limit: number) => `must have at most ${amount(limit, 'entry', 'entries')}`,
 };
 
-const isSizeKeyword = (keyword: string): keyword is keyof typeof sizeMessages =>
-  Object.hasOwn(sizeMessages, keyword);
-
 /** Counts characters as JSON Schema does, but only if the UTF-16 length does not decide. */
 function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   const isMost = keyword === 'maxLength';
@@ -125,32 +122,64 @@ const byPosition = (one: string, other: string): number => {
 function likeliestFirst(
   errors: readonly FastifySchemaValidationError[],
 ): readonly FastifySchemaValidationError[] {
-  if (!errors.some(({ keyword }) => keyword === 'anyOf')) return errors;
-  const rank = ({ keyword }: FastifySchemaValidationError) => ['type', 'anyOf'].indexOf(keyword);
-  return errors.toSorted(
+  const ofNames = errors.filter(({ keyword }) => keyword === 'propertyNames');
+  if (ofNames.length > 0) return ofNames;
+  const ofAlternatives = errors.filter(({ keyword }) => keyword !== 'anyOf');
+  if (ofAlternatives.length === errors.length || ofAlternatives.length === 0) return errors;
+  const rank = ({ keyword }: FastifySchemaValidationError) => (keyword === 'type' ? 1 : 0);
+  return ofAlternatives.toSorted(
     (one, other) => rank(one) - rank(other) || byPosition(one.instancePath, other.instancePath),
   );
 }
 
-/** Plain replacements for Ajv's messages. */
-const plainMessages: readonly (readonly [RegExp, string])[] = [
-  [/^must be >= /, 'must be at least '],
-  [/^must be <= /, 'must be at most '],
-  [/^must be integer$/, 'must be a whole number'],
-  [/^must be (string|number|boolean)$/, 'must be a $1'],
-  [/^must be (array|object)$/, 'must be an $1'],
-  [/^must match pattern "\\S"$/, 'must not be blank'],
-  [/^must match pattern .*/, 'does not have the expected format'],
-  [/^must match format "email"$/, 'must be a valid email address'],
-  [/^must match format "date"$/, 'must be a date, such as 2026-11-20'],
-  [/^must match format "date-time"$/, 'must be an RFC 3339 time, such as 2026-11-20T13:45:12Z'],
-  [/^must match format "uuid"$/, 'must be a UUID'],
-];
+const typeNames: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'a boolean',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
 
-function plainMessage(message: string): string {
-  const found = plainMessages.find(([pattern]) => pattern.test(message));
-  return found === undefined ? message : message.replace(...found);
-}
+const formatNames: Readonly<Record<string, string>> = {
+  date: 'a date, such as 2026-11-20',
+  'date-time': 'an RFC 3339 time, such as 2026-11-20T13:45:12Z',
+  email: 'a valid email address',
+  uuid: 'a UUID',
+};
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
+
+const expectedType = (types: unknown): string =>
+  alternatives.format([types].flat().map((type) => typeNames[String(type)] ?? String(type)));
+
+const expectedPattern = (pattern: unknown): string =>
+  pattern === '\\S' ? 'must not be blank' : `must match the regular expression ${pattern}`;
+
+/** Plain replacements for Ajv's messages, by keyword. */
+const plainMessages: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  additionalProperties: () => 'is not a known field',
+  required: () => 'is required',
+  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).map(String).join(', ')}`,
+  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  type: ({ type }) => `must be ${expectedType(type)}`,
+  format: ({ format }) => `must be ${formatNames[String(format)] ?? `a valid ${format}`}`,
+  pattern: ({ pattern }) => expectedPattern(pattern),
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  uniqueItems: () => 'must not have duplicate entries',
+  minProperties: ({ limit }) => `must have at least ${amount(Number(limit), 'field', 'fields')}`,
+  maxProperties: ({ limit }) => `must have at most ${amount(Number(limit), 'field', 'fields')}`,
+  anyOf: () => 'does not match any of the allowed forms',
+  propertyNames: ({ propertyName }) => `has an invalid field name: ${String(propertyName).slice(0, 100)}`,
+  ...Object.fromEntries(
+    Object.entries(sizeMessages).map(([keyword, message]) => [
+      keyword,
+      ({ limit }: Record<string, unknown>) => message(Number(limit)),
+    ]),
+  ),
+};
 
 export function validationDetails(
   errors: readonly FastifySchemaValidationError[],
@@ -161,16 +190,6 @@ export function validationDetails(
       const member = params.additionalProperty ?? params.missingProperty;
       const path =
         member === undefined ? instancePath || '/' : `${instancePath}/${String(member).slice(0, 100)}`;
-      if (keyword === 'additionalProperties') return { path, message: 'is not a known field' };
-      if (keyword === 'required') return { path, message: 'is required' };
-      if (keyword === 'enum')
-        return {
-          path,
-          message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
-        };
-      if (keyword === 'const') return { path, message: `must be ${JSON.stringify(params.allowedValue)}` };
-      if (keyword === 'uniqueItems') return { path, message: 'must not have duplicate entries' };
-      if (isSizeKeyword(keyword)) return { path, message: sizeMessages[keyword](Number(params.limit)) };
-      return { path, message: plainMessage(message ?? 'is not valid') };
+      return { path, message: plainMessages[keyword]?.(params) ?? message ?? 'is not valid' };
     });
 }

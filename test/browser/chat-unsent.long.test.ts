@@ -39,7 +39,7 @@ t.test('a stopped message that was never sent can be sent again', { skip: noDash
   await button('Stop').click();
   await unsent.waitFor();
   expectRefusals(0);
-  t.equal(await text(/stored|counts as one reply/).count(), 0, 'neither stored nor charged');
+  t.equal(await text(/stored|counts toward/).count(), 0, 'neither stored nor charged');
   t.equal(chats.length, 0);
   await page.reload();
   await unsent.waitFor();
@@ -64,7 +64,7 @@ t.test('a message that arrives after its cancellation is charged', { skip: noDas
   expectRefusals(1);
   await button('Stop').click();
   t.equal((await asked).status(), 404);
-  await text('You stopped before the reply started. It counts as one reply.').waitFor();
+  await text('You stopped before the reply started. It still counts toward your daily quota.').waitFor();
   await text('7 of 8 replies left today').waitFor();
   t.equal(await unsent.count(), 0);
   t.equal(chats.length, 1);

@@ -116,7 +116,7 @@ t.test('the chat streams replies and lists conversations', { skip: noDashboard }
     await listed.filter({ hasText: 'Two ways' }).waitFor();
     await text('7 of 8 replies left today').waitFor();
     await page.reload();
-    await text('You stopped the reply here. It counts as one reply.').waitFor();
+    await text('You stopped the reply here. It still counts toward your daily quota.').waitFor();
     await look(t, 'chat-stopped-stored');
     await button('Regenerate').click();
     await text('Send it as').last().waitFor({ timeout: 60_000 });

@@ -21,7 +21,7 @@ t.test('forms say how to correct invalid input', { skip: noDashboard }, async (t
     text,
   } = await startDashboard(t, '/settings');
   const alerts = async () => (await page.getByRole('alert').allTextContents()).join('\n');
-  const ofSchema = /In the body|must match|must have/;
+  const ofSchema = /In the body|The body|must match|must have|must be a valid/;
 
   await t.test('an email address that the API refuses is marked and explained', async (t) => {
     await button('Change email address').click();

@@ -86,7 +86,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     const field = page.getByLabel('Request ID');
     await button('More filters').click();
     await field.fill(id.slice(0, -1));
-    await text('A request ID has 36 characters').waitFor();
+    await text('Enter the full request ID').waitFor();
     await field.fill(` ${id}`);
     await eventually('one row', async () => (await rows.count()) === 1);
     await page.waitForURL(`**/usage?id=${id}`);

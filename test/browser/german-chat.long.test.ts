@@ -96,7 +96,7 @@ t.test('the chat is in German while replies stream, stop, and fail', { skip: noD
     await text('Sie haben die Antwort hier gestoppt.').waitFor();
     await see(t, 'chat-stopped');
     await page.reload();
-    await text('Sie haben die Antwort hier gestoppt. Sie zählt als eine Antwort.').waitFor();
+    await text('Sie haben die Antwort hier gestoppt. Sie zählt trotzdem zum Tageskontingent.').waitFor();
     await see(t, 'chat-stopped-stored');
     await ask('Und danach?', { events: thinking, chunkIntervalMs: 200 });
     await log.getByText('Das Modell denkt nach …').waitFor();

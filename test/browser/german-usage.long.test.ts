@@ -73,7 +73,7 @@ t.test('the usage page is in German', { skip: noDashboard }, async (t) => {
   await t.test('filters, with and without results, are in German', async (t) => {
     await button('Mehr Filter').click();
     await filter('Anfrage-ID').fill('01932f5e');
-    await text('Eine Anfrage-ID hat 36 Zeichen').waitFor();
+    await text('Geben Sie die vollständige Anfrage-ID').waitFor();
     await see(t, 'usage-filters', log);
     // The narrow layout has moved the filters into a dialog and back.
     await button('Mehr Filter').click();

@@ -150,7 +150,7 @@ t.test('a path that is not a directory fails with one line', async (t) => {
   const root = t.testdir({ file: 'not a folder' });
   await t.rejects(lockDataDir(join(root, 'file'), noCommands), {
     name: 'DataDirError',
-    message: /cannot be used: it is not a directory \(EEXIST\)\. /,
+    message: /cannot be used: it is not a directory \(EEXIST\)\. Set DATA_DIR to another directory\.$/,
   });
   await t.rejects(lockDataDir(join(root, 'file', 'below'), noCommands), {
     message: /it is not a directory \(ENOTDIR\)\. /,

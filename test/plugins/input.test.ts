@@ -267,6 +267,17 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       ['/chat', {}, 'In the body, `message` is required.'],
       ['/chat', { message: 1 }, 'In the body, `message` must be a string.'],
       ['/chat', { message: 'Hi', store: 1 }, 'In the body, `store` must be a boolean.'],
+      ['/images/generations', { prompt: 'x', n: '1' }, 'In the body, `n` must be a whole number or null.'],
+      [
+        '/responses',
+        { input: 'x', metadata: Object.fromEntries([...'abcdefghijklmnopq'].map((name) => [name, name])) },
+        'In the body, `metadata` must have at most 16 fields.',
+      ],
+      [
+        '/responses',
+        { input: 'x', metadata: { ['a'.repeat(65)]: 'x' } },
+        `In the body, \`metadata\` has an invalid field name: ${'a'.repeat(65)}.`,
+      ],
       ['/search', { query: 'x', limit: 0.5 }, 'In the body, `limit` must be a whole number.'],
       ['/search', { query: 'x', limit: 0 }, 'In the body, `limit` must be at least 1.'],
       [

@@ -166,7 +166,7 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isWarning(
         'DATABASE_URL',
-        'A public service uses the embedded database, which a power failure can destroy.',
+        'This public service uses the embedded database, which a power failure can destroy.',
         'Use a Postgres server: see "npx parley export --help".',
       ),
     );

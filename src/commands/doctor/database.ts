@@ -74,7 +74,7 @@ async function checkServer(db: Db, config: Config): Promise<Finding[]> {
       isError(
         'DATABASE_URL',
         'The role is not allowed to create tables, so migrations and new daily partitions fail.',
-        'Make the role the owner of the database, or run: grant create on schema public to that role',
+        'Make the role the owner of the database, or run this statement with its name: grant create on schema public to ROLE',
       ),
     );
   if (config.databaseConnections > server.max_connections)
@@ -180,7 +180,7 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
       isWarning(
         'PLANS_FILE',
         `${count === 1 ? '1 account has' : `${count} accounts have`} the plan "${plan}", which does not exist. The limits of ${plans.standard.id} apply.`,
-        'Add the plan to PLANS_FILE, or change it: find the accounts with "npx parley accounts list --plan", then run "npx parley accounts set-plan".',
+        `Add the plan to PLANS_FILE, or move these accounts to another plan: list them with "npx parley accounts list --plan ${plan}", then run "npx parley accounts set-plan" for each.`,
       ),
     );
   const [processes] = await rowsOf<{ count: number }>(db, sql`select (${serviceCount})::int as count`);

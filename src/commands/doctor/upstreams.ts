@@ -11,7 +11,7 @@ const TIMEOUT_MS = 10_000;
 
 type Upstream = {
   /** The operator's names for the settings. */
-  names: { url: string; key: string; model: string };
+  names: { url: string; key: string; keyVariable: string; model: string };
   url: string;
   apiKey?: string | undefined;
   headers?: Readonly<Record<string, string>>;
@@ -27,6 +27,7 @@ type Upstream = {
 const variables = (prefix: string) => ({
   url: `${prefix}_URL`,
   key: `${prefix}_API_KEY`,
+  keyVariable: `${prefix}_API_KEY`,
   model: `${prefix}_MODEL`,
 });
 
@@ -37,6 +38,7 @@ function upstreamsOfFile({ upstreams }: Config): Upstream[] {
     names: {
       url: `the url of "${name}" in UPSTREAMS_FILE`,
       key: `the key of "${name}" in UPSTREAMS_FILE`,
+      keyVariable: `the variable that keyVariable of "${name}" names`,
       model: `the targets on "${name}" in UPSTREAMS_FILE`,
     },
     ...{ url, apiKey, headers },
@@ -118,8 +120,8 @@ function refused({ apiKey, names, path }: Upstream, address: URL, status: number
         names.key,
         `${address.host} rejects ${apiKey === undefined ? 'requests without a key' : 'the key'} (status ${status}).`,
         apiKey === undefined
-          ? `Set ${names.key} to a key for that server.`
-          : `Set ${names.key} to a valid key: this one may be mistyped, expired, or for another provider.`,
+          ? `Set ${names.keyVariable} to a key for that server.`
+          : `Set ${names.keyVariable} to a valid key: this one may be mistyped, expired, or for another provider.`,
       ),
     ];
   if (status === 404)

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { Config } from '../../config.ts';
 import { type Database, openDatabase, rowsOf } from '../../database/client.ts';
-import { lockDataDir } from '../../database/data-dir-lock.ts';
+import { DataDirError, lockDataDir } from '../../database/data-dir-lock.ts';
 import { migrate } from '../../database/migrate.ts';
 import { CommandError } from '../command.ts';
 import { commandHandler, reasonOf } from '../operator.ts';
@@ -68,6 +68,11 @@ export async function openEnd(place: Location, mayCreate: boolean): Promise<End>
     }
   } catch (error) {
     if (error instanceof CommandError) throw error;
+    if (error instanceof DataDirError) {
+      const { folder, problem, remedy } = error;
+      const todo = remedy === undefined ? '' : ` ${remedy}, and run the command again.`;
+      throw new CommandError(`${folder} ${problem}.${todo}`, { cause: error });
+    }
     throw new CommandError(`${nameOf(place)} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
 }

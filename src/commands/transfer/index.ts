@@ -38,7 +38,7 @@ async function transfer(
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(
-      `The transfer stopped: ${reasonOf(error)} Run the same command again to continue.`,
+      `The transfer stopped: ${reasonOf(error).replace(/\.$/, '')}. Run the same command again to continue.`,
       {
         cause: error,
       },
@@ -53,7 +53,7 @@ const options: LocalCommand['options'] = {
 };
 
 const details = [
-  'Its argument is a Postgres URL or the folder of an embedded database. Stop the service first.',
+  'The argument is a Postgres URL or the folder of an embedded database. Stop the service first.',
   'After an interruption, run the same command again to continue. At the end, the command compares the row count and the',
   'hash of each table. Until then, the service does not start on the target.',
 ];

@@ -526,7 +526,7 @@ export default {
         to: 'Bis (UTC-Tag)',
         turnedAround: 'Das Ende liegt vor dem Anfang.',
         requestIdFrom: 'X-Request-Id einer berechneten Anfrage',
-        requestIdLength: 'Eine Anfrage-ID hat 36 Zeichen, zum Beispiel 01932f5e-….',
+        requestIdLength: 'Geben Sie die vollständige Anfrage-ID mit 36 Zeichen ein.',
       },
     },
     details: {
@@ -848,7 +848,7 @@ export default {
       cut: 'Die Antwort hat die maximale Länge erreicht und endet hier.',
       stoppedBefore: 'Sie haben gestoppt, bevor die Antwort begonnen hat.',
       stoppedHere: 'Sie haben die Antwort hier gestoppt.',
-      countsAsOne: 'Sie zählt als eine Antwort.',
+      counts: 'Sie zählt trotzdem zum Tageskontingent.',
       stoppedKept:
         'Sie haben diese Antwort gestoppt. Sie zählt weiterhin zum Tageskontingent, wurde aber nicht gespeichert und ist nur in diesem Tab sichtbar. In der gespeicherten Unterhaltung bleibt die frühere Antwort erhalten.',
       omitted:
@@ -995,7 +995,7 @@ export default {
     },
     keys: {
       title: 'Schlüssel',
-      about: 'Der letzten 90 Tage, aktive zuerst.',
+      about: 'Erst aktive, dann in den letzten 90 Tagen abgelaufene oder widerrufene.',
       none: 'Das Konto hat keine Schlüssel.',
       noLongerActive: 'Nicht mehr aktiv',
       revoke: 'Schlüssel widerrufen',

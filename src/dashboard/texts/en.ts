@@ -510,7 +510,7 @@ export default {
         to: 'To (UTC day)',
         turnedAround: 'The end date is before the start date.',
         requestIdFrom: 'X-Request-Id of a charged request',
-        requestIdLength: 'A request ID has 36 characters, such as 01932f5e-….',
+        requestIdLength: 'Enter the full request ID, with 36 characters.',
       },
     },
     details: {
@@ -823,7 +823,7 @@ export default {
       cut: 'The reply reached the maximum length and ends here.',
       stoppedBefore: 'You stopped before the reply started.',
       stoppedHere: 'You stopped the reply here.',
-      countsAsOne: 'It counts as one reply.',
+      counts: 'It still counts toward your daily quota.',
       stoppedKept:
         'You stopped this reply. It still counts toward your daily quota but was not saved, so it is visible only in this tab. The saved conversation still has the earlier reply.',
       omitted:
@@ -967,7 +967,7 @@ export default {
     },
     keys: {
       title: 'Keys',
-      about: 'Keys from the last 90 days, active ones first.',
+      about: 'Active keys first, then keys that expired or were revoked in the last 90 days.',
       none: 'The account has no keys.',
       noLongerActive: 'No longer active',
       revoke: 'Revoke key',

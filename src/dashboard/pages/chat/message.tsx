@@ -119,7 +119,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
         <Text size="sm" c="dimmed" mt="xs">
           {turn && keepsOriginal(turn)
             ? t('chat.message.stoppedKept')
-            : `${whereStopped(text)} ${t('chat.message.countsAsOne')}`}
+            : `${whereStopped(text)} ${t('chat.message.counts')}`}
         </Text>
       )}
       {omitted > 0 && (

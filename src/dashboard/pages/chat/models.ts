@@ -23,7 +23,7 @@ function nameOf(capability: string): string {
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' · ');
 
-/** "tools, images · 5 replies each". Operators can omit the capabilities of their models. */
+/** "tools, images · counts as 5 replies". Operators can omit the capabilities of their models. */
 const offerOf = ({ capabilities: supported = [], units = 1 }: Model, isPriced: boolean): string =>
   joined([supported.map(nameOf).join(', '), isPriced ? t('chat.units', { count: units }) : '']);
 
