@@ -1,7 +1,7 @@
 /** The process: configuration, startup, and graceful shutdown. Contract sections 11 and 13. */
 
 import { type Config, loadConfig } from './config.ts';
-import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
+import { isBusy, isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
 import { MigrationError } from './database/migrate.ts';
 import { ConfigError } from './environment.ts';
@@ -28,6 +28,8 @@ function explain(error: unknown, config: Config | undefined): string {
     return 'The database rejected the user or password in DATABASE_URL.';
   if (state === '3D000') return 'The database in DATABASE_URL does not exist. Create it first.';
   if (state === NO_CONNECTION_LEFT) return noConnectionLeft(config?.databaseConnections);
+  if (isBusy(error))
+    return `The database could not run the statements at startup (${state}). It may be read-only, overloaded, or out of disk space.`;
   if (isUnavailable(error))
     return `The database at DATABASE_URL cannot be reached (${state}). Check that it is running and that the address is correct.`;
   return `The service could not start: ${message}`;

@@ -42,7 +42,7 @@ t.test('quota headers are never negative, and round the seconds until midnight u
   const readAt = new Date('2026-11-20T23:59:57.001Z');
   const lowered = quotaLimit({ meter: 'chat', used: 70, ceiling: 50, readAt });
   t.match(lowered, { remaining: 0, resetSeconds: 3, windowSeconds: 86_400 });
-  const headers = quotaExceeded({ meter: 'chat', used: 70, ceiling: 50, readAt }).headers;
+  const headers = quotaExceeded({ meter: 'chat', used: 70, ceiling: 50, readAt }, 1).headers;
   t.match(headers, {
     'ratelimit-remaining': '0',
     'ratelimit-reset': '3',
@@ -50,6 +50,24 @@ t.test('quota headers are never negative, and round the seconds until midnight u
     'x-should-retry': 'false',
     ratelimit: '"chat";r=0;t=3',
   });
+});
+
+t.test('a quota error states what the request costs, what is left, and what to do', async (t) => {
+  const readAt = new Date('2026-11-20T13:45:12Z');
+  const messageOf = (used: number, units: number) =>
+    quotaExceeded({ meter: 'embeddings', used, ceiling: 10, readAt }, units).message;
+  t.equal(
+    messageOf(10, 1),
+    "Today's embeddings quota of 10 is used up. The quota resets at 2026-11-21T00:00:00.000Z.",
+  );
+  t.equal(
+    messageOf(9, 2),
+    "This request costs 2 units, but only 1 of today's embeddings quota of 10 is left. The quota resets at 2026-11-21T00:00:00.000Z.",
+  );
+  t.equal(
+    messageOf(0, 11),
+    "This request costs 11 units, but only 10 of today's embeddings quota of 10 are left. Split it into smaller requests, or change to a plan with a higher quota.",
+  );
 });
 
 t.test('a rate limit error states the limit, its unit, its window, and when it resets', async (t) => {
@@ -62,6 +80,11 @@ t.test('a rate limit error states the limit, its unit, its window, and when it r
   t.match(options.limit, { name: 'requests', ceiling: 20 });
   const one = rateLimitExceeded({ ...requests, ceiling: 1 }, 'new accounts');
   t.match(one.message, /^You have reached the limit of 1 new account per minute\./);
+  const messageAfter = (resetSeconds: number) =>
+    rateLimitExceeded({ ...requests, resetSeconds }, 'requests').message;
+  t.match(messageAfter(119), /Try again in 119 seconds\.$/);
+  t.match(messageAfter(3541), /Try again in 60 minutes\.$/);
+  t.match(messageAfter(84_213), /Try again in 24 hours\.$/);
   const resetsIn = Date.parse(options.limit?.resetsAt ?? '') - before;
   t.ok(resetsIn >= 42_000 && resetsIn < 43_000, `${resetsIn}`);
 });

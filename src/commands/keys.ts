@@ -37,7 +37,7 @@ const shown = ({ accountId, lastUsed, created, ...key }: FoundKey) => ({
 
 const find: DatabaseCommand = {
   name: 'keys find',
-  summary: 'Find keys by their prefix, such as parley_1A2b3C4d, or by the first characters of it.',
+  summary: 'Find keys by their prefix, such as parley_1A2b3C4d, or by its first characters.',
   parameters: ['PREFIX'],
   run: async ({ db }, { positionals: [prefix = ''] }) => {
     const keys = await found(db, prefix);

@@ -72,9 +72,11 @@ export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlStat
 
 export const mayHaveTakenEffect = (error: unknown): boolean => lostCodes.test(sqlState(error) ?? '');
 
+export const isBusy = (error: unknown): boolean => busyCodes.test(sqlState(error) ?? '');
+
 /** Whether the database's state, not the statement, caused the failure. If so, a later retry may succeed. */
 export const isUnavailable = (error: unknown): boolean =>
-  wasNotSent(error) || mayHaveTakenEffect(error) || busyCodes.test(sqlState(error) ?? '');
+  wasNotSent(error) || mayHaveTakenEffect(error) || isBusy(error);
 
 export const NO_CONNECTION_LEFT = '53300';
 

@@ -66,9 +66,9 @@ const reasons: Record<string, string> = {
 };
 
 const remedies: Record<string, string> = {
-  EACCES: 'Make this user its owner',
+  EACCES: 'Make sure that it exists and that this user owns it',
   ENOSPC: 'Free up disk space',
-  EPERM: 'Make this user its owner',
+  EPERM: 'Make sure that it exists and that this user owns it',
 };
 
 const unusable = (folder: string, error: unknown) => {
@@ -78,6 +78,9 @@ const unusable = (folder: string, error: unknown) => {
   const problem = reason === undefined ? `cannot be used (${code})` : `cannot be used: ${reason} (${code})`;
   return new DataDirError(folder, problem, remedies[code]);
 };
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
 
 /** The state of a socket's process; undefined if it is dead. If in doubt, it counts as alive. */
 async function stateOf(folder: string, name: string, attempts = 3): Promise<State | undefined> {
@@ -90,8 +93,7 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
     // Another user owns the socket. Its process may be alive, and the database would be unreadable.
     if (code === 'EACCES') throw unusable(folder, error);
     // The process may have exited or yielded during the request.
-    const isTooBusy = error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
-    if (isTooBusy || attempts === 1) return 'holding';
+    if (isTimeout(error) || attempts === 1) return 'holding';
     await sleep(20);
     return stateOf(folder, name, attempts - 1);
   }
@@ -178,8 +180,16 @@ export async function askHolder(
   }
   const holder = others.find(({ state }) => state === 'holding') ?? others[0];
   if (holder === undefined) return undefined;
-  const { lines } = (await askJson(folder, holder.name, '/command', { name, args }, COMMAND_MS)) as {
-    lines: string[];
-  };
-  return lines;
+  try {
+    const { lines } = (await askJson(folder, holder.name, '/command', { name, args }, COMMAND_MS)) as {
+      lines: string[];
+    };
+    return lines;
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    throw new Error(
+      'The running service did not respond within 2 minutes. It may still be running the command. Check its log before you run the command again.',
+      { cause: error },
+    );
+  }
 }

@@ -89,7 +89,7 @@ function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined
   const host = hostOf(url);
   return allowed.has(host) || isPublicHost(host)
     ? undefined
-    : 'points to a private address or a local name; send the file as a `data:` URL';
+    : 'points to a private address or a local name; use a public host, or send a file as a `data:` URL';
 }
 
 type Visit = {

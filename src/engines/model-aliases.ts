@@ -23,7 +23,7 @@ export function parseModelAliases(value: string | undefined): ModelAliases {
     const isPattern = name === '*' || isName(beginningOf(name) ?? name);
     if (more.length > 0 || !isPattern || !isName(model))
       throw new Error(
-        `must list aliases such as claude-*=llama3.2,fast=gpt-5-mini, with names of at most ${MAX_NAME_LENGTH} characters and an asterisk only at the end of an alias, not "${entry}".`,
+        `must list aliases such as claude-*=llama3.2,fast=gpt-5-mini; "${entry}" is not one. Names can have at most ${MAX_NAME_LENGTH} characters, and an asterisk can only end an alias.`,
       );
     if (aliases.has(name)) throw new Error(`lists the alias "${name}" twice.`);
     aliases.set(name, model);

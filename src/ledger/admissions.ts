@@ -103,7 +103,7 @@ export class Admissions {
     const used = usage.used[meter];
     if (ceiling !== null && used + charge.units > ceiling) {
       this.#metrics.charges.inc({ meter, step: 'refused' });
-      throw quotaExceeded({ meter, used, ceiling, readAt });
+      throw quotaExceeded({ meter, used, ceiling, readAt }, charge.units);
     }
     const tokensCeiling = tokensCeilingOf(plan);
     if (tokens !== undefined && tokensCeiling !== null) {
@@ -142,7 +142,7 @@ export class Admissions {
     };
     if (outcome === 'admitted') return { ...charge, ...reserved, day: today, reading };
     if (retry === undefined || outcome === 'refused')
-      throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
+      throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 }, units);
     if (outcome === 'mismatch') throw idempotencyMismatch();
     if (outcome === 'running') throw idempotencyInProgress();
     if (outcome === 'exhausted') throw retriesExhausted();

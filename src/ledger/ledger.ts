@@ -146,11 +146,11 @@ export class Ledger {
   }
 
   #refusedLate(
-    { meter, reading }: Admission,
+    { meter, reading, units }: Admission,
     { ceiling, used }: { ceiling: number; used: number },
   ): ApiError {
     this.#metrics.charges.inc({ meter, step: 'refused' });
-    return quotaExceeded({ meter, used, ceiling, readAt: reading?.readAt ?? new Date() });
+    return quotaExceeded({ meter, used, ceiling, readAt: reading?.readAt ?? new Date() }, units);
   }
 
   /**

@@ -36,17 +36,23 @@ const notIncluded = ({ meter, readAt }: QuotaReading): ApiError =>
     isLasting: true,
   });
 
-export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiError {
+/** @param units - what the request costs */
+export function quotaExceeded(reading: QuotaReading & { ceiling: number }, units: number): ApiError {
   const { meter, ceiling, readAt } = reading;
   if (ceiling === 0) return notIncluded(reading);
   const resetsAt = nextReset(readAt).toISOString();
   const limit = quotaLimit(reading);
   const left = limit.remaining;
+  const state =
+    left === 0
+      ? `Today's ${meter} quota of ${ceiling} is used up.`
+      : `This request costs ${units} ${units === 1 ? 'unit' : 'units'}, but only ${left} of today's ${meter} quota of ${ceiling} ${left === 1 ? 'is' : 'are'} left.`;
+  const todo =
+    units > ceiling
+      ? 'Split it into smaller requests, or change to a plan with a higher quota.'
+      : `The quota resets at ${resetsAt}.`;
   return new ApiError('quotaExceeded', {
-    message:
-      left > 0
-        ? `Today's ${meter} quota of ${ceiling} has only ${left} ${left === 1 ? 'unit' : 'units'} left, and this request needs more. It resets at ${resetsAt}.`
-        : `Today's ${meter} quota of ${ceiling} is used up. It resets at ${resetsAt}.`,
+    message: `${state} ${todo}`,
     limit: { name: meter, ceiling, resetsAt },
     exceeded: limit,
   });
@@ -69,7 +75,7 @@ export function tokensExceeded(reading: QuotaReading & { ceiling: number }, need
     ? `The account's plan allows ${count(ceiling)} tokens a day.`
     : `You have ${count(remaining)} of today's ${count(ceiling)} tokens left. The quota resets at ${resetsAt}.`;
   return new ApiError('quotaExceeded', {
-    message: `${asks} ${left} Lower \`max_tokens\`, or shorten the input.`,
+    message: `${asks} ${left} Allow fewer output tokens, or shorten the input.`,
     limit: { name, ceiling, resetsAt, remaining, needed },
     exceeded: { ...limit, remaining },
     // Waiting for the next day does not help.

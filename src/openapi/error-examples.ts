@@ -76,7 +76,7 @@ const forScope = (scope: Scope): ErrorExample => ({
 });
 
 const forMeter = (meter: Meter): ErrorExample => ({
-  error: quotaExceeded({ meter, ceiling: 50, used: 50, readAt }),
+  error: quotaExceeded({ meter, ceiling: 50, used: 50, readAt }, 1),
   about: `For${capitalized(meter)}`,
 });
 

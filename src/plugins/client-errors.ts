@@ -22,6 +22,11 @@ type ServingSocket = Socket & { _httpMessage?: { headersSent: boolean } | null }
 const mayAnswer = (socket: ServingSocket) =>
   socket.writable && !answered.has(socket) && !socket._httpMessage?.headersSent;
 
+const messages: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The URL and the headers of the request are too large. Shorten them.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request arrived too slowly. Try again on a faster connection.',
+};
+
 /** Creates Fastify's `clientErrorHandler`. It always closes the connection. */
 export function answerClientError(publicUrl: string) {
   return (error: NodeJS.ErrnoException, socket: ServingSocket): void => {
@@ -31,7 +36,7 @@ export function answerClientError(publicUrl: string) {
     }
     const requestId = newId();
     const problem = new ApiError('invalidRequest', {
-      message: 'The request is not valid HTTP or arrived too slowly.',
+      message: messages[error.code ?? ''] ?? 'The request is not valid HTTP.',
     });
     const body = JSON.stringify(errorEnvelope(problem, requestId, publicUrl));
     const head = [

@@ -7,7 +7,6 @@ import { ApiError } from '../errors.ts';
 type Sentences = Partial<Record<ErrorCode, string>>;
 
 const whileAnswering: Sentences = {
-  invalidRequest: 'The model returned fewer choices than `n`.',
   upstreamTimeout: 'The model behind this service stopped responding.',
   serviceUnavailable: 'The service is shutting down.',
   internalError: 'Something went wrong on our side.',
@@ -20,6 +19,10 @@ const beforeAnswering: Sentences = {
   overloaded: 'The service is overloaded.',
   internalError: 'Something went wrong on our side.',
 };
+
+/** The exceeded limit of the response, as a sentence. */
+const limitIn = (problem: ApiError): string | undefined =>
+  problem instanceof AnswerLimitError ? problem.limit : undefined;
 
 function charged({ code, options }: ApiError, message: string, facts: HeaderFacts = {}): ApiError {
   const { cause, param, reason } = options;
@@ -35,9 +38,12 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
 
 /** The error for a response that was interrupted. */
 export function interruptedError(problem: ApiError): ApiError {
-  const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
+  const invalid = problem.code === 'invalidRequest' ? problem.message : undefined;
   const what =
-    limit ?? whileAnswering[problem.code] ?? 'The model behind this service ended the response early.';
+    limitIn(problem) ??
+    invalid ??
+    whileAnswering[problem.code] ??
+    'The model behind this service ended the response early.';
   const error = charged(problem, `${what} The response is incomplete and remains charged.`);
   error.options.cause ??= problem;
   return error;
@@ -50,7 +56,7 @@ export function keptChargeError(problem: ApiError, isResumed: boolean): ApiError
     : 'The request remains charged because this account has reached its hourly limit of refunds for this kind of failure.';
   return charged(
     problem,
-    `${beforeAnswering[problem.code] ?? problem.message} ${why}`,
+    `${limitIn(problem) ?? beforeAnswering[problem.code] ?? problem.message} ${why}`,
     // Clients do not retry a status 400.
     problem.statusCode < 500 ? {} : { shouldRetry: false },
   );

@@ -28,7 +28,7 @@ const outlineFaults = faultsOf(FileOutline);
 
 /** Variables for a single upstream, which models in the file replace. */
 const replaced: Readonly<Record<ModelTask, { variables: readonly string[]; what: string }>> = {
-  chat: { variables: ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL', 'CHAT_KIND'], what: 'answer chats' },
+  chat: { variables: ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL', 'CHAT_KIND'], what: 'serve chat' },
   embeddings: {
     variables: ['EMBEDDINGS_URL', 'EMBEDDINGS_API_KEY', 'EMBEDDINGS_MODEL'],
     what: 'create embeddings',

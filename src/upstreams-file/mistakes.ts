@@ -74,7 +74,7 @@ function urlMistakes(value: string): string[] {
 function keyMistakes(variable: string, env: Env): string[] {
   if (!VARIABLE.test(variable)) return ['`keyVariable` must be the name of an environment variable.'];
   const key = env[variable]?.trim() ?? '';
-  if (key === '') return [`the environment variable ${variable} that \`keyVariable\` names is not set.`];
+  if (key === '') return [`\`keyVariable\` names the environment variable ${variable}, which is not set.`];
   return VISIBLE.test(key)
     ? []
     : [`the key in ${variable} must contain only visible ASCII characters, without spaces.`];

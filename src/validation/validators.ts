@@ -88,7 +88,8 @@ export function checkerOf(schema: object): (data: unknown) => string | null {
     const validate = validator();
     if (validate(data)) return null;
     const [first] = validationDetails(validate.errors ?? []);
-    return first === undefined ? 'it is not valid' : `${first.path} ${first.message}`;
+    if (first === undefined) return 'it is not valid';
+    return `${first.path === '/' ? 'it' : first.path} ${first.message}`;
   };
 }
 
@@ -172,7 +173,8 @@ const plainMessages: Readonly<Record<string, (params: Record<string, unknown>) =
   minProperties: ({ limit }) => `must have at least ${amount(Number(limit), 'field', 'fields')}`,
   maxProperties: ({ limit }) => `must have at most ${amount(Number(limit), 'field', 'fields')}`,
   anyOf: () => 'does not match any of the allowed forms',
-  propertyNames: ({ propertyName }) => `has an invalid field name: ${String(propertyName).slice(0, 100)}`,
+  propertyNames: ({ propertyName }) =>
+    `has a field name that is too long: ${String(propertyName).slice(0, 100)}`,
   ...Object.fromEntries(
     Object.entries(sizeMessages).map(([keyword, message]) => [
       keyword,

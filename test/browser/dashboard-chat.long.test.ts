@@ -354,7 +354,7 @@ t.test('the chat streams replies and lists conversations', { skip: noDashboard }
     expectRefusals(1);
     await field.fill('Is there one left?');
     await field.press('Enter');
-    await text("You have used all of today's replies").waitFor();
+    await text("Today's remaining quota does not cover this message").waitFor();
     await text("Today's replies are used up").waitFor();
     await text(`at ${RESET}, in `).waitFor();
     t.equal(await button('Try again').count(), 0, 'a retry is not offered');

@@ -86,7 +86,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     const field = page.getByLabel('Request ID');
     await button('More filters').click();
     await field.fill(id.slice(0, -1));
-    await text('Enter the full request ID').waitFor();
+    await text('Enter the full 36-character request ID').waitFor();
     await field.fill(` ${id}`);
     await eventually('one row', async () => (await rows.count()) === 1);
     await page.waitForURL(`**/usage?id=${id}`);
@@ -94,7 +94,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.match(await dialog.textContent(), id);
     await page.keyboard.press('Escape');
     await field.fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
-    await text('No charged request has this ID').waitFor();
+    await text('No charged request with this ID matches the filters').waitFor();
     await look(t, 'usage-log-id', page.getByRole('heading', { name: 'Requests', exact: true }));
     await field.fill('');
     await eventually('50 rows', async () => (await rows.count()) === 50);

@@ -78,7 +78,7 @@ t.test('the usage page is in German', { skip: noDashboard }, async (t) => {
     // The narrow layout has moved the filters into a dialog and back.
     await button('Mehr Filter').click();
     await filter('Anfrage-ID').fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
-    await text('Keine berechnete Anfrage hat diese ID.').waitFor();
+    await text('Keine berechnete Anfrage mit dieser ID entspricht den Filtern.').waitFor();
     await see(t, 'usage-no-id', log);
     await filter('Anfrage-ID').fill('');
     await filter('Status').selectOption('5xx');

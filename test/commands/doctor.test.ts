@@ -343,10 +343,10 @@ t.test('doctor', async (t) => {
     await found(
       t,
       { ...well, ...keys, ...file('mistral', 'RIGHT') },
-      'the targets on "gpu" in UPSTREAMS_FILE',
+      'the model of the targets on "gpu" in UPSTREAMS_FILE',
       {
         problem: /no model "mistral"/,
-        remedy: /set the targets on "gpu" in UPSTREAMS_FILE to one that it lists: llama/,
+        remedy: /set the model of the targets on "gpu" in UPSTREAMS_FILE to one that it lists: llama/,
       },
     );
     await found(t, { ...well, ...keys, ...file('llama', 'WRONG') }, 'the key of "gpu" in UPSTREAMS_FILE', {

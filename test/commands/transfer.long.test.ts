@@ -162,8 +162,16 @@ t.test('export rejects a database that is in use', async (t) => {
   });
   const services = await Promise.all([serve(embedded.env), serve(postgres.env)]);
   const target = join(t.testdir(), 'copy');
-  t.match(await parley(embedded.env, 'export', target), { code: 1, stderr: /\S is in use by another process\. Stop that process, and run the command again\./ });
+  t.match(await parley(embedded.env, 'export', target), {
+    code: 1,
+    stderr: /\S is in use by another process\. Stop that process, and run the command again\./,
+  });
   t.match(await parley(postgres.env, 'export', target), { code: 1, stderr: /A service is using .* Stop it/ });
+  const unparsable = 'postgres://user:pa/ss@localhost:5432/parley';
+  t.match(await parley(embedded.env, 'export', unparsable), {
+    code: 1,
+    stderr: /^(?!.*pa.ss).*not a valid Postgres URL/,
+  });
   await Promise.all(services.map((service) => service.stop()));
   t.match(await parley(postgres.env, 'export', target), { code: 0 });
 });

@@ -276,7 +276,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       [
         '/responses',
         { input: 'x', metadata: { ['a'.repeat(65)]: 'x' } },
-        `In the body, \`metadata\` has an invalid field name: ${'a'.repeat(65)}.`,
+        `In the body, \`metadata\` has a field name that is too long: ${'a'.repeat(65)}.`,
       ],
       ['/search', { query: 'x', limit: 0.5 }, 'In the body, `limit` must be a whole number.'],
       ['/search', { query: 'x', limit: 0 }, 'In the body, `limit` must be at least 1.'],

@@ -128,7 +128,7 @@ onEachDatabase(t, env, async (t, service) => {
       const { limit, message } = body.error;
       t.match(limit, { name: 'tokens', ceiling: LIMIT, remaining: LIMIT - used.tokens });
       t.ok(limit.needed > limit.remaining);
-      t.match(message, /can use up to [\d,]+ tokens.*Lower `max_tokens`/);
+      t.match(message, /can use up to [\d,]+ tokens.*Allow fewer output tokens, or shorten the input/);
       t.ok(Number(headers.get('retry-after')) > 0);
       t.equal(headers.get('ratelimit-limit'), String(LIMIT));
       t.equal(headers.get('x-should-retry'), 'false');

@@ -197,7 +197,7 @@ export async function walkThrough(
     t.match(await client.post('/chat/completions', { messages, n: PLUS - 3 }, { cookie }), { status: 200 });
     expectRefusals(1);
     await page.getByLabel('Your message').press('Enter');
-    await text("You have used all of today's replies").waitFor();
+    await text("Today's remaining quota does not cover this message").waitFor();
     await text("Today's replies are used up").waitFor();
     await look(t, 'walk-16-spent');
     await openPage('Usage');

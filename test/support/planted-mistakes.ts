@@ -40,7 +40,7 @@ export const planted = {
     'CHAT_URL is set too.',
     'Two upstreams are named "a".',
     'Two models are named "m".',
-    'Upstream "a": the environment variable NO_SUCH_KEY that `keyVariable` names is not set.',
+    'Upstream "a": `keyVariable` names the environment variable NO_SUCH_KEY, which is not set.',
     'Upstream "bad name": `name` must be 1 to 64 letters',
     'Upstream "kind": `kind` must be one of openai, openai-responses, anthropic, ai-sdk.',
     'Upstream "url": `url` must be an http or https URL',

@@ -11,7 +11,9 @@ const TIMEOUT_MS = 10_000;
 
 type Upstream = {
   /** The operator's names for the settings. */
-  names: { url: string; key: string; keyVariable: string; model: string };
+  names: { url: string; key: string; model: string };
+  /** How to set a missing key, and the beginning of how to replace a wrong one. */
+  keyRemedies: { missing: string; wrong: string };
   url: string;
   apiKey?: string | undefined;
   headers?: Readonly<Record<string, string>>;
@@ -24,11 +26,12 @@ type Upstream = {
   isOpaque?: boolean;
 };
 
-const variables = (prefix: string) => ({
-  url: `${prefix}_URL`,
-  key: `${prefix}_API_KEY`,
-  keyVariable: `${prefix}_API_KEY`,
-  model: `${prefix}_MODEL`,
+const variables = (prefix: string): Pick<Upstream, 'names' | 'keyRemedies'> => ({
+  names: { url: `${prefix}_URL`, key: `${prefix}_API_KEY`, model: `${prefix}_MODEL` },
+  keyRemedies: {
+    missing: `Set ${prefix}_API_KEY to a key for that server.`,
+    wrong: `Set ${prefix}_API_KEY to a valid key`,
+  },
 });
 
 /** The upstreams in `UPSTREAMS_FILE`. */
@@ -38,8 +41,11 @@ function upstreamsOfFile({ upstreams }: Config): Upstream[] {
     names: {
       url: `the url of "${name}" in UPSTREAMS_FILE`,
       key: `the key of "${name}" in UPSTREAMS_FILE`,
-      keyVariable: `the variable that keyVariable of "${name}" names`,
-      model: `the targets on "${name}" in UPSTREAMS_FILE`,
+      model: `the model of the targets on "${name}" in UPSTREAMS_FILE`,
+    },
+    keyRemedies: {
+      missing: `Set keyVariable of "${name}" in UPSTREAMS_FILE to the name of an environment variable with a key for that server.`,
+      wrong: `Set the environment variable in keyVariable of "${name}" to a valid key`,
     },
     ...{ url, apiKey, headers },
     ...(kind === 'ai-sdk'
@@ -60,7 +66,7 @@ function upstreamsOf(config: Config): Upstream[] {
     const named = models.kind === 'exact' ? models.models.map(({ upstream }) => upstream) : [];
     const preferred = models.kind === 'preferred' ? [models.name] : [];
     upstreams.push({
-      names: variables('CHAT'),
+      ...variables('CHAT'),
       ...chat,
       models: [...named, ...preferred],
       path: dialects[chat.kind].modelsPath,
@@ -69,19 +75,19 @@ function upstreamsOf(config: Config): Upstream[] {
   }
   if (images)
     upstreams.push({
-      names: variables('IMAGES'),
+      ...variables('IMAGES'),
       ...images,
       models: images.model === undefined ? [] : [images.model],
       path: '/models',
     });
   if (embeddings)
     upstreams.push({
-      names: variables('EMBEDDINGS'),
+      ...variables('EMBEDDINGS'),
       ...embeddings,
       models: embeddings.models.map(({ upstream }) => upstream),
       path: '/models',
     });
-  if (search) upstreams.push({ names: variables('SEARCH'), ...search, path: '' });
+  if (search) upstreams.push({ ...variables('SEARCH'), ...search, path: '' });
   return upstreams;
 }
 
@@ -104,7 +110,7 @@ function addressOf({ path, url }: Upstream): URL {
   return address;
 }
 
-function refused({ apiKey, names, path }: Upstream, address: URL, status: number): Finding[] {
+function refused({ apiKey, keyRemedies, names, path }: Upstream, address: URL, status: number): Finding[] {
   const where = `${address.host}${address.pathname}`;
   if (path === '' && status === 403)
     return [
@@ -120,8 +126,8 @@ function refused({ apiKey, names, path }: Upstream, address: URL, status: number
         names.key,
         `${address.host} rejects ${apiKey === undefined ? 'requests without a key' : 'the key'} (status ${status}).`,
         apiKey === undefined
-          ? `Set ${names.keyVariable} to a key for that server.`
-          : `Set ${names.keyVariable} to a valid key: this one may be mistyped, expired, or for another provider.`,
+          ? keyRemedies.missing
+          : `${keyRemedies.wrong}: this one may be mistyped, expired, or for another provider.`,
       ),
     ];
   if (status === 404)
@@ -152,7 +158,9 @@ function missingModels({ models = [], names }: Upstream, answer: unknown): Findi
       isError(
         names.model,
         `The server has no model "${model}".`,
-        `Load the model on that server, or set ${names.model} to one that it lists: ${[...listed].slice(0, 5).join(', ') || 'none'}.`,
+        listed.size === 0
+          ? 'Load the model on that server. It lists no models.'
+          : `Load the model on that server, or set ${names.model} to one that it lists: ${[...listed].slice(0, 5).join(', ')}.`,
       ),
     );
 }

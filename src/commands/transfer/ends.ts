@@ -11,8 +11,14 @@ import { commandHandler, reasonOf } from '../operator.ts';
 
 export type Location = { url: string } | { dataDir: string };
 
-export const parseLocation = (text: string): Location =>
-  /^postgres(ql)?:\/\//.test(text) ? { url: text } : { dataDir: resolve(text) };
+/** @throws CommandError for an invalid URL, which it does not quote: the URL can contain a password */
+export function parseLocation(text: string): Location {
+  if (!/^postgres(ql)?:\/\//.test(text)) return { dataDir: resolve(text) };
+  if (URL.canParse(text)) return { url: text };
+  throw new CommandError(
+    'The argument is not a valid Postgres URL. Use postgres://user:password@host:5432/database, and percent-encode special characters in the password.',
+  );
+}
 
 export const configuredLocation = ({ databaseDirectUrl, dataDir }: Config): Location =>
   databaseDirectUrl === undefined ? { dataDir } : { url: databaseDirectUrl };

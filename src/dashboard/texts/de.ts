@@ -502,7 +502,8 @@ export default {
         noneText: 'Hier erscheinen Anfragen aus dem Chat und von API-Schlüsseln.',
         noMatch: 'Keine passenden Anfragen',
         noMatchText: 'Keine Anfrage entspricht diesen Filtern.',
-        noSuchId: 'Keine berechnete Anfrage hat diese ID. Parley speichert keine IDs abgelehnter Anfragen.',
+        noSuchId:
+          'Keine berechnete Anfrage mit dieser ID entspricht den Filtern. Parley speichert keine IDs abgelehnter Anfragen.',
         showAll: 'Alle Anfragen anzeigen',
       },
       filters: {
@@ -875,9 +876,9 @@ export default {
     failed: {
       connectionLost: 'Die Verbindung ist abgebrochen, bevor die Antwort vollständig war.',
       quota:
-        'Sie haben alle heutigen Antworten genutzt. Es wurde nichts berechnet. Versuchen Sie es nach 00:00 Uhr UTC erneut.',
+        'Das restliche Tageskontingent reicht für diese Nachricht nicht aus. Es wurde nichts berechnet. Versuchen Sie es nach 00:00 Uhr UTC erneut.',
       quotaUntil:
-        'Sie haben alle heutigen Antworten genutzt. Es wurde nichts berechnet. Versuchen Sie es nach {localTime} erneut.',
+        'Das restliche Tageskontingent reicht für diese Nachricht nicht aus. Es wurde nichts berechnet. Versuchen Sie es nach {localTime} erneut.',
       rateLimit:
         'Ihr Tarif erlaubt {count, plural, one {# Anfrage} other {# Anfragen}} pro Minute im Web und über die API, und Sie haben dieses Limit erreicht. Es wurde nichts berechnet.',
       sessionEnded: 'Ihre Sitzung war beendet, bevor dies gesendet wurde. Es wurde nichts berechnet.',

@@ -486,7 +486,8 @@ export default {
         noneText: 'Requests from chat and API keys appear here.',
         noMatch: 'No matching requests',
         noMatchText: 'No requests match these filters.',
-        noSuchId: 'No charged request has this ID. Parley does not store the IDs of refused requests.',
+        noSuchId:
+          'No charged request with this ID matches the filters. Parley does not store the IDs of refused requests.',
         showAll: 'Show all requests',
       },
       filters: {
@@ -510,7 +511,7 @@ export default {
         to: 'To (UTC day)',
         turnedAround: 'The end date is before the start date.',
         requestIdFrom: 'X-Request-Id of a charged request',
-        requestIdLength: 'Enter the full request ID, with 36 characters.',
+        requestIdLength: 'Enter the full 36-character request ID.',
       },
     },
     details: {
@@ -848,8 +849,10 @@ export default {
     },
     failed: {
       connectionLost: 'The connection was lost before the reply was complete.',
-      quota: "You have used all of today's replies. Nothing was charged. Try again after 00:00 UTC.",
-      quotaUntil: "You have used all of today's replies. Nothing was charged. Try again after {localTime}.",
+      quota:
+        "Today's remaining quota does not cover this message. Nothing was charged. Try again after 00:00 UTC.",
+      quotaUntil:
+        "Today's remaining quota does not cover this message. Nothing was charged. Try again after {localTime}.",
       rateLimit:
         "You have reached your plan's limit of {count, plural, one {# request} other {# requests}} a minute across the web and the API. Nothing was charged.",
       sessionEnded: 'Your session ended before this message was sent. Nothing was charged.',
