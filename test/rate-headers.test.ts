@@ -64,9 +64,14 @@ t.test('a quota error states what the request costs, what is left, and what to d
     messageOf(9, 2),
     "This request costs 2 units, but only 1 of today's embeddings quota of 10 is left. The quota resets at 2026-11-21T00:00:00.000Z.",
   );
+  for (const used of [0, 10])
+    t.equal(
+      messageOf(used, 11),
+      "This request costs 11 units, but the account's plan allows only 10 a day. Send a smaller request, choose a model that costs less, or change to a larger plan.",
+    );
   t.equal(
-    messageOf(0, 11),
-    "This request costs 11 units, but only 10 of today's embeddings quota of 10 are left. Split it into smaller requests, or change to a plan with a higher quota.",
+    quotaExceeded({ meter: 'chat', used: 0, ceiling: 10, readAt }, 11).headers['retry-after'],
+    undefined,
   );
 });
 

@@ -1,5 +1,5 @@
 /** Runs commands on the database, in the process that holds it. Contract sections 9, 11, and 17. */
-import { isBusy, isUnavailable, sqlState } from '../database/client.ts';
+import { isBusy, isUnavailable, NO_CONNECTION_LEFT, sqlState } from '../database/client.ts';
 import { parseInput } from './arguments.ts';
 import { type CommandContext, CommandError, type DatabaseCommand, type Result } from './command.ts';
 import { databaseCommands } from './database-commands.ts';
@@ -25,6 +25,7 @@ export function commandNamed(name: string): DatabaseCommand {
 
 /** The database's message, because Drizzle's wrapper contains every parameter. */
 export function reasonOf(error: unknown): string {
+  if (sqlState(error) === NO_CONNECTION_LEFT) return 'the database has no free connections (53300).';
   if (isBusy(error))
     return `the database could not run the statement (${sqlState(error)}). It may be read-only, overloaded, or out of disk space.`;
   if (isUnavailable(error)) return `the database cannot be reached (${sqlState(error)}).`;

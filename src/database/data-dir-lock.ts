@@ -189,7 +189,6 @@ export async function askHolder(
     if (!isTimeout(error)) throw error;
     throw new Error(
       'The running service did not respond within 2 minutes. It may still be running the command. Check its log before you run the command again.',
-      { cause: error },
     );
   }
 }

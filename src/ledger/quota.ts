@@ -43,16 +43,16 @@ export function quotaExceeded(reading: QuotaReading & { ceiling: number }, units
   const resetsAt = nextReset(readAt).toISOString();
   const limit = quotaLimit(reading);
   const left = limit.remaining;
-  const state =
-    left === 0
-      ? `Today's ${meter} quota of ${ceiling} is used up.`
-      : `This request costs ${units} ${units === 1 ? 'unit' : 'units'}, but only ${left} of today's ${meter} quota of ${ceiling} ${left === 1 ? 'is' : 'are'} left.`;
-  const todo =
-    units > ceiling
-      ? 'Split it into smaller requests, or change to a plan with a higher quota.'
-      : `The quota resets at ${resetsAt}.`;
+  const isTooLarge = units > ceiling;
+  const cost = `This request costs ${units} ${units === 1 ? 'unit' : 'units'}, but`;
+  const rest = `only ${left} of today's ${meter} quota of ${ceiling} ${left === 1 ? 'is' : 'are'} left`;
+  const state = left === 0 ? `Today's ${meter} quota of ${ceiling} is used up.` : `${cost} ${rest}.`;
   return new ApiError('quotaExceeded', {
-    message: `${state} ${todo}`,
+    message: isTooLarge
+      ? `${cost} the account's plan allows only ${ceiling} a day. Send a smaller request, choose a model that costs less, or change to a larger plan.`
+      : `${state} The quota resets at ${resetsAt}.`,
+    // Waiting for the next day does not help.
+    ...(isTooLarge && { isLasting: true }),
     limit: { name: meter, ceiling, resetsAt },
     exceeded: limit,
   });

@@ -16,6 +16,8 @@ import {
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
 const VARIABLE = /^[A-Za-z_]\w*$/;
+/** Does not match keys, such as `gsk_a1B2`, which operators may enter by mistake. */
+const PLAIN_VARIABLE = /^[A-Z_][A-Z0-9_]{0,63}$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]{0,4000}$/;
@@ -74,7 +76,12 @@ function urlMistakes(value: string): string[] {
 function keyMistakes(variable: string, env: Env): string[] {
   if (!VARIABLE.test(variable)) return ['`keyVariable` must be the name of an environment variable.'];
   const key = env[variable]?.trim() ?? '';
-  if (key === '') return [`\`keyVariable\` names the environment variable ${variable}, which is not set.`];
+  if (key === '') {
+    const named = PLAIN_VARIABLE.test(variable)
+      ? `the environment variable ${variable}, which`
+      : 'an environment variable that';
+    return [`\`keyVariable\` names ${named} is not set.`];
+  }
   return VISIBLE.test(key)
     ? []
     : [`the key in ${variable} must contain only visible ASCII characters, without spaces.`];

@@ -373,6 +373,11 @@ t.test('doctor', async (t) => {
       [],
       'the API of a third-party package is not checked',
     );
+    const closed = `http://127.0.0.1:${await listen(t, createServer(status(401)))}/search`;
+    await found(t, { ...well, SEARCH_URL: closed }, 'SEARCH_URL', {
+      problem: /requires credentials/,
+      remedy: /set SEARCH_URL to another server/,
+    });
     await found(t, { ...well, SEARCH_URL: searx }, 'SEARCH_URL', {
       problem: /not return JSON/,
       remedy: /search\.formats/,

@@ -70,7 +70,10 @@ for (const kind of databaseKinds) {
       const messages = [{ role: 'user', content: 'Hello' }];
       const complete = (choices: number) =>
         client.post('/chat/completions', { messages, n: choices }, { cookie: stranger.cookie });
-      t.match(await complete(4), { status: 429, body: { error: { message: /only 3 units left/ } } });
+      t.match(await complete(4), {
+        status: 429,
+        body: { error: { message: /costs 4 units, but only 3 of today's chat quota of \d+ are left/ } },
+      });
       t.equal((await client.get('/usage', { cookie: stranger.cookie })).body.used.chat, 47);
       t.equal((await complete(3)).status, 200);
       t.equal((await complete(1)).status, 429);

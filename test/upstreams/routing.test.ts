@@ -301,7 +301,7 @@ t.test('a model of 5 units can be used twice with 12 units left', async (t) => {
         body: {
           error: {
             code: 'quotaExceeded',
-            message: /quota of 12 has only 2 units left/,
+            message: /costs 5 units, but only 2 of today's chat quota of 12 are left/,
             limit: { name: 'chat', ceiling: 12 },
           },
         },

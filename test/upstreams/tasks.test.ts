@@ -139,7 +139,9 @@ t.test('units are charged per input and image, all or nothing', async (t) => {
           body: {
             error: {
               code: 'quotaExceeded',
-              message: /quota of 12 has only 2 units left/,
+              message: new RegExp(
+                `costs ${5 * count} units, but only 2 of today's ${task} quota of 12 are left`,
+              ),
               limit: { name: task, ceiling: 12 },
             },
           },

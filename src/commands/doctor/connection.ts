@@ -91,7 +91,7 @@ export async function checkConnection(config: Config): Promise<Finding[]> {
       ...findings,
       isError(
         databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
-        `The database could not be checked: ${message}`,
+        `The database could not be checked: ${message.replace(/\.$/, '')}.`,
         'Check the logs of the service and the database. To return to an earlier state, restore a backup.',
       ),
     ];

@@ -180,7 +180,7 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
       isWarning(
         'PLANS_FILE',
         `${count === 1 ? '1 account has' : `${count} accounts have`} the plan "${plan}", which does not exist. The limits of ${plans.standard.id} apply.`,
-        `Add the plan to PLANS_FILE, or move these accounts to another plan: list them with "npx parley accounts list --plan ${plan}", then run "npx parley accounts set-plan" for each.`,
+        `Add the plan to PLANS_FILE, or move ${count === 1 ? 'this account' : 'each of these accounts'} to another plan: run "npx parley accounts list --plan ${plan}", then "npx parley accounts set-plan".`,
       ),
     );
   const [processes] = await rowsOf<{ count: number }>(db, sql`select (${serviceCount})::int as count`);

@@ -120,6 +120,14 @@ function refused({ apiKey, keyRemedies, names, path }: Upstream, address: URL, s
         'Add json to search.formats in the settings.yml of SearXNG.',
       ),
     ];
+  if (path === '' && status === 401)
+    return [
+      isError(
+        'SEARCH_URL',
+        `${where} requires credentials (status 401).`,
+        'Allow requests without credentials from this machine, or set SEARCH_URL to another server.',
+      ),
+    ];
   if (status === 401 || status === 403)
     return [
       isError(
