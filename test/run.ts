@@ -11,6 +11,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sharedPostgres } from './support/databases.ts';
+import { midnightIsFar } from './support/midnight.ts';
 import { runFiles } from './support/pool.ts';
 import { stopPostgresIn } from './support/postgres.ts';
 import { Report } from './support/report.ts';
@@ -109,6 +110,7 @@ await runFiles(files, report, {
   fileTimeoutMs: files.some(isLong) ? 5_000_000 : 600_000,
   needs: (file) =>
     ofOwnMachine.includes(file) ? 'machine' : ofOwnProcess.includes(file) ? 'process' : 'nothing',
+  ready: midnightIsFar,
 });
 await stopPostgresIn(dataDir);
 endRun(run);

@@ -10,6 +10,8 @@ export type PoolOptions = {
   fileTimeoutMs: number;
   /** What the file needs exclusively: nothing, a process, or the whole machine. */
   needs: (file: string) => 'nothing' | 'process' | 'machine';
+  /** Resolves when the next file may start. */
+  ready?: () => Promise<void>;
 };
 
 /** The time within which a process must exit after its last test. */
@@ -42,7 +44,7 @@ export async function runFiles(
 async function runProcess(
   next: () => string | undefined,
   report: Report,
-  { fileTimeoutMs, root }: PoolOptions,
+  { fileTimeoutMs, ready, root }: PoolOptions,
 ): Promise<void> {
   const child = spawn(
     process.execPath,
@@ -57,11 +59,12 @@ async function runProcess(
     hasFailed ||= !isOk;
   });
   child.stdout?.pipe(parser);
-  child.on('message', (message) => {
+  child.on('message', async (message) => {
     // tap sends other messages.
     if (message !== 'next') return;
     const file = hasFailed ? undefined : next();
     running = file;
+    if (file !== undefined) await ready?.();
     child.send(file === undefined ? 'end' : ({ file, timeoutMs: fileTimeoutMs } satisfies Order));
     if (file === undefined) expectExit(child, report);
   });
