@@ -1,6 +1,7 @@
 /** Helpers for programs that tests run alongside the service. */
 import { execFileSync } from 'node:child_process';
-import { type AddressInfo, createServer } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 
 /** Whether a program is installed. Without it, its tests are skipped. */
 export function isInstalled(program: string): boolean {
@@ -12,11 +13,19 @@ export function isInstalled(program: string): boolean {
   }
 }
 
-/** Returns a port that is currently free. */
+/**
+ * Systems choose higher ports for outgoing connections and for servers that listen on port 0. Lower ones include 10080,
+ * which `fetch` and browsers block.
+ */
+const PORTS = { first: 10_100, end: 32_768 };
+
+/** Returns a port that is currently free, and that no connection takes while a server on it restarts. */
 export async function freePort(): Promise<number> {
+  const port = randomInt(PORTS.first, PORTS.end);
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
+  const isFree = await new Promise<boolean>((resolve) =>
+    probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)),
+  );
   await new Promise((resolve) => probe.close(resolve));
-  return port;
+  return isFree ? port : freePort();
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { Client, type OpenApi } from './http.ts';
 import { builtProgram, nodeWithoutTap, typescriptLoader } from './loader.ts';
+import { freePort } from './programs.ts';
 import { freshDatabase } from './service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,6 +59,7 @@ export class Replica {
 
   /** Starts the replica, on the same port as before. Resolves once it listens. */
   async start(): Promise<void> {
+    if (this.#port === 0) this.#port = await freePort();
     const [shell, args] = nodeWithoutTap(
       `--import=${new URL('./replica-preload.mjs', import.meta.url)}`,
       ...(this.earlier === undefined ? [builtProgram('main')] : [typescriptLoader, 'src/main.ts']),
@@ -79,11 +81,7 @@ export class Replica {
     const listening = new Promise<void>((resolve) => {
       const read = (chunk: Buffer) => {
         this.log += chunk;
-        const [, port] = / is running at http:\/\/[^:\s]+:(\d+)/.exec(this.log.slice(from)) ?? [];
-        if (port === undefined) return;
-        // With a place, the output shows the public address instead.
-        if (this.#place === undefined) this.#port = Number(port);
-        resolve();
+        if (/ is running at http:\/\/[^:\s]+:\d+/.test(this.log.slice(from))) resolve();
       };
       child.stdout?.on('data', read);
       child.stderr?.on('data', read);

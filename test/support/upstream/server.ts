@@ -7,6 +7,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { freePort } from '../programs.ts';
 import { answerFault, errorBody } from './faults.ts';
 import { type CallRecord, Records } from './records.ts';
 import { type ChatBody, choicesOf, completionOf } from './replies.ts';
@@ -176,7 +177,7 @@ upstream.keepAliveTimeout = 5000;
 upstream.on('connection', () => {
   records.counters.connections += 1;
 });
-let port = Number(process.argv[2] ?? 0);
+const port = Number(process.argv[2] ?? (await freePort()));
 
 /** Listens on the same port as before, or stops listening and closes every connection. */
 function listen(isWanted: boolean): Promise<void> {
@@ -205,7 +206,6 @@ const control = createServer(async (request, response) => {
 // Exit if the test process exits.
 process.on('disconnect', () => process.exit());
 await listen(true);
-port = (upstream.address() as AddressInfo).port;
 control.listen(0, '127.0.0.1', () => {
   const origin = `http://127.0.0.1:${port}`;
   const controlUrl = `http://127.0.0.1:${(control.address() as AddressInfo).port}`;
