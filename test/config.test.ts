@@ -397,9 +397,7 @@ t.test('CHAT_MODEL_ALIASES maps names and name prefixes to models', async (t) =>
   ])
     t.throws(
       () => loadConfig({ CHAT_MODEL_ALIASES: value }),
-      {
-        message: /^CHAT_MODEL_ALIASES must list aliases such as [^\n]+$/,
-      },
+      { message: /^CHAT_MODEL_ALIASES must list aliases such as [^\n]+$/ },
       value,
     );
   for (const value of ['a=x,a=y', 'a*=x,a*=x'])

@@ -75,6 +75,15 @@ for (const [title, answered] of Object.entries(refused).map(
   });
 }
 
+t.test('the message tells headers that are too large from invalid HTTP', async (t) => {
+  const [large, invalid] = await Promise.all([
+    send(plans(`Host: x\r\nX-Other: ${'a'.repeat(20_000)}`)),
+    send('no HTTP at all\r\n\r\n'),
+  ]);
+  t.match(large, 'The URL and the headers of the request are too large. Shorten them.');
+  t.match(invalid, 'The request is not valid HTTP.');
+});
+
 t.test('Host twice: 400 also on pages and unknown paths', async (t) => {
   const paths = ['/', '/docs', '/nothing-here', '/api/v1/nothing-here', '/healthz'];
   const answers = await Promise.all(

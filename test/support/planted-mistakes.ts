@@ -12,6 +12,7 @@ export const planted = {
     upstreams: [
       upstream,
       { ...upstream, keyVariable: 'NO_SUCH_KEY' },
+      { ...upstream, name: 'pasted', keyVariable: 'gsk_a1B2' },
       { ...upstream, name: 'bad name' },
       { ...upstream, name: 'kind', kind: 'gemini' },
       { ...upstream, name: 'url', url: `ftp://${SECRET}@host/v1` },
@@ -41,6 +42,7 @@ export const planted = {
     'Two upstreams are named "a".',
     'Two models are named "m".',
     'Upstream "a": `keyVariable` names the environment variable NO_SUCH_KEY, which is not set.',
+    'Upstream "pasted": `keyVariable` names an environment variable that is not set.',
     'Upstream "bad name": `name` must be 1 to 64 letters',
     'Upstream "kind": `kind` must be one of openai, openai-responses, anthropic, ai-sdk.',
     'Upstream "url": `url` must be an http or https URL',
