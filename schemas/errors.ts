@@ -149,7 +149,8 @@ export const errorTable = {
   emailTaken: {
     status: 409,
     type: 'conflict_error',
-    message: 'An account with this email address already exists. Sign in, or use a different address.',
+    message:
+      'An account with this email address already exists. Use a different address, or sign in if the account is yours.',
   },
   idempotencyInProgress: {
     status: 409,
@@ -221,7 +222,8 @@ export const errorTable = {
   upstreamError: {
     status: 502,
     type: 'server_error',
-    message: 'The model behind this service returned an error. Nothing was charged. Try again later.',
+    message:
+      'The server behind this endpoint failed or could not be reached. Nothing was charged. Try again later.',
     headers: retryUnlessCharged,
   },
   serviceUnavailable: {
@@ -239,7 +241,7 @@ export const errorTable = {
   upstreamTimeout: {
     status: 504,
     type: 'server_error',
-    message: 'The model behind this service did not respond in time. Nothing was charged. Try again later.',
+    message: 'The server behind this endpoint did not respond in time. Nothing was charged. Try again later.',
     headers: retryUnlessCharged,
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -135,7 +135,7 @@ export const ResponseFailure = Type.Object(
     message: Type.String({
       maxLength: 2000,
       description: 'What happened.',
-      examples: ['The model behind this service ended the response early.'],
+      examples: ['The server behind this endpoint ended the response early.'],
     }),
   },
   { $id: 'ResponseFailure', additionalProperties: false, description: 'The reason that a response failed.' },

@@ -25,7 +25,7 @@ function explain(error: unknown, config: Config | undefined): string {
   }
   const state = sqlState(error);
   if (state === '28P01' || state === '28000')
-    return 'The database rejected the user or password in DATABASE_URL.';
+    return `The database rejected the connection (${state}). Check the user and password in DATABASE_URL and, if set, in DATABASE_DIRECT_URL, and that pg_hba.conf allows the user.`;
   if (state === '3D000') return 'The database in DATABASE_URL does not exist. Create it first.';
   if (state === NO_CONNECTION_LEFT) return noConnectionLeft(config?.databaseConnections);
   if (isBusy(error))

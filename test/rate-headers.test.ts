@@ -79,12 +79,12 @@ t.test('a rate limit error states the limit, its unit, its window, and when it r
   const before = Date.now();
   const { code, headers, message, options } = rateLimitExceeded({ ...requests, remaining: 0 }, 'requests');
   t.equal(code, 'rateLimitExceeded');
-  t.equal(message, 'You have reached the limit of 20 requests per minute. Try again in 42 seconds.');
+  t.equal(message, 'The limit of 20 requests per minute has been reached. Try again in 42 seconds.');
   t.match(headers, { 'retry-after': '42', 'ratelimit-reset': '42', 'ratelimit-limit': '20' });
   t.equal(headers['x-should-retry'], undefined);
   t.match(options.limit, { name: 'requests', ceiling: 20 });
   const one = rateLimitExceeded({ ...requests, ceiling: 1 }, 'new accounts');
-  t.match(one.message, /^You have reached the limit of 1 new account per minute\./);
+  t.match(one.message, /^The limit of 1 new account per minute has been reached\./);
   const messageAfter = (resetSeconds: number) =>
     rateLimitExceeded({ ...requests, resetSeconds }, 'requests').message;
   t.match(messageAfter(119), /Try again in 119 seconds\.$/);

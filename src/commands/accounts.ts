@@ -118,7 +118,7 @@ const list: DatabaseCommand = {
     const more = found.length > limit ? ['More accounts match. Raise --limit, or use --search.'] : [];
     const text =
       rows.length === 0
-        ? ['No accounts.']
+        ? ['No matching accounts.']
         : [...table(['EMAIL', 'PLAN', 'CREATED', 'SUSPENDED'], rows), ...more];
     return { text, value: { accounts: accounts.map(shown), has_more: found.length > limit } };
   },
@@ -179,7 +179,7 @@ const remove: DatabaseCommand = {
         'The account changed at the same time, so this command changed nothing. Run the command again.',
       );
     return {
-      text: [`Deleted ${account.email}. Its remaining rows are removed within minutes.`],
+      text: [`Deleted ${account.email}. The running service removes its remaining rows within minutes.`],
       value: shown(account),
     };
   },

@@ -51,7 +51,7 @@ const reloadUpstreams: DatabaseCommand = {
       unanswered === 0
         ? []
         : [
-            `${unanswered} of ${outcomes.length} processes did not respond. They may be overloaded, or they were started without UPSTREAMS_FILE or with an earlier version.`,
+            `${unanswered} of ${outcomes.length} processes did not respond. They may be overloaded, run without UPSTREAMS_FILE, or run an earlier version of Parley.`,
           ];
     return {
       text: [...processes.map(lineOf), ...silent],

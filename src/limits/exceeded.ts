@@ -18,7 +18,7 @@ export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Dat
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
   const items = ceiling === 1 ? what.replace(/s$/, '') : what;
   return new ApiError('rateLimitExceeded', {
-    message: `You have reached the limit of ${ceiling} ${items} per ${inWords(windowSeconds)}. Try again in ${duration(resetSeconds)}.`,
+    message: `The limit of ${ceiling} ${items} per ${inWords(windowSeconds)} has been reached. Try again in ${duration(resetSeconds)}.`,
     limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
     exceeded: limit,
   });

@@ -115,7 +115,7 @@ export class RedisLink {
     if (this.#isUsable || this.#isClosed) return;
     clearTimeout(this.#probe);
     this.#isUsable = true;
-    this.#log.info('Redis is responding. Processes share their limits again.');
+    this.#log.info('Redis is responding. Processes share their limits.');
     for (const callback of this.#onRegain) callback();
   }
 

@@ -60,7 +60,7 @@ export const tags = [
     'embeddings',
     'How to use embeddings',
   ),
-  tag('Models', 'The models available for chat.', 'models', 'Available models'),
+  tag('Models', 'The models that the account can use.', 'models', 'Available models'),
   tag('Usage', 'Usage today, in recent days, and per request.', 'quotas', 'Quotas'),
   tag(
     'Keys',

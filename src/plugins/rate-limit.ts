@@ -137,7 +137,7 @@ export default fp<Shared>(
       (isOfPlan(request) ? ofPlan : ofSession)(request, increment);
 
     const unknownKeys = gate(
-      'unknown API keys',
+      'requests with unknown API keys',
       'unknown_key',
       UNKNOWN_KEYS,
       MINUTE_MS,

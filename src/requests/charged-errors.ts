@@ -7,14 +7,14 @@ import { ApiError } from '../errors.ts';
 type Sentences = Partial<Record<ErrorCode, string>>;
 
 const whileAnswering: Sentences = {
-  upstreamTimeout: 'The model behind this service stopped responding.',
-  serviceUnavailable: 'The service is shutting down.',
+  upstreamTimeout: 'The server behind this endpoint stopped responding.',
+  serviceUnavailable: 'The service became unavailable.',
   internalError: 'Something went wrong on our side.',
 };
 
 const beforeAnswering: Sentences = {
-  upstreamError: 'The model behind this service returned an error.',
-  upstreamTimeout: 'The model behind this service did not respond in time.',
+  upstreamError: 'The server behind this endpoint failed or could not be reached.',
+  upstreamTimeout: 'The server behind this endpoint did not respond in time.',
   serviceUnavailable: 'The service is temporarily unavailable.',
   overloaded: 'The service is overloaded.',
   internalError: 'Something went wrong on our side.',
@@ -43,8 +43,10 @@ export function interruptedError(problem: ApiError): ApiError {
     limitIn(problem) ??
     invalid ??
     whileAnswering[problem.code] ??
-    'The model behind this service ended the response early.';
-  const error = charged(problem, `${what} The response is incomplete and remains charged.`);
+    'The server behind this endpoint ended the response early.';
+  // Our side can fail after the last output.
+  const state = isOurFailure(problem) ? 'may be incomplete' : 'is incomplete';
+  const error = charged(problem, `${what} The response ${state} and remains charged.`);
   error.options.cause ??= problem;
   return error;
 }

@@ -6127,7 +6127,7 @@ export interface components {
             code: string;
             /**
              * @description What happened.
-             * @example The model behind this service ended the response early.
+             * @example The server behind this endpoint ended the response early.
              */
             message: string;
         };
@@ -8572,7 +8572,7 @@ export interface components {
                 "application/json": components["schemas"]["UnsupportedMediaTypeError"];
             };
         };
-        /** @description - `upstreamError`: The model behind this service returned an error. Nothing was charged. Try again later. */
+        /** @description - `upstreamError`: The server behind this endpoint failed or could not be reached. Nothing was charged. Try again later. */
         CallerUpstream: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8594,7 +8594,7 @@ export interface components {
                 "application/json": components["schemas"]["UpstreamError"];
             };
         };
-        /** @description - `upstreamTimeout`: The model behind this service did not respond in time. Nothing was charged. Try again later. */
+        /** @description - `upstreamTimeout`: The server behind this endpoint did not respond in time. Nothing was charged. Try again later. */
         CallerUpstreamTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8616,7 +8616,7 @@ export interface components {
                 "application/json": components["schemas"]["UpstreamTimeoutError"];
             };
         };
-        /** @description - `upstreamTimeout`: The model behind this service did not respond in time. Nothing was charged. Try again later. */
+        /** @description - `upstreamTimeout`: The server behind this endpoint did not respond in time. Nothing was charged. Try again later. */
         CallerUpstreamTimeoutWithoutAttempts: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8637,7 +8637,7 @@ export interface components {
                 "application/json": components["schemas"]["UpstreamTimeoutError"];
             };
         };
-        /** @description - `upstreamError`: The model behind this service returned an error. Nothing was charged. Try again later. */
+        /** @description - `upstreamError`: The server behind this endpoint failed or could not be reached. Nothing was charged. Try again later. */
         CallerUpstreamWithoutAttempts: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8977,7 +8977,7 @@ export interface components {
                 "application/json": components["schemas"]["MessagesUnsupportedMediaTypeError"];
             };
         };
-        /** @description - `upstreamError`: The model behind this service returned an error. Nothing was charged. Try again later. */
+        /** @description - `upstreamError`: The server behind this endpoint failed or could not be reached. Nothing was charged. Try again later. */
         MessagesCallerUpstream: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9000,7 +9000,7 @@ export interface components {
                 "application/json": components["schemas"]["MessagesUpstreamError"];
             };
         };
-        /** @description - `upstreamTimeout`: The model behind this service did not respond in time. Nothing was charged. Try again later. */
+        /** @description - `upstreamTimeout`: The server behind this endpoint did not respond in time. Nothing was charged. Try again later. */
         MessagesCallerUpstreamTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9083,7 +9083,7 @@ export interface components {
                 "application/json": components["schemas"]["BusyError"];
             };
         };
-        /** @description - `emailTaken`: An account with this email address already exists. Sign in, or use a different address. */
+        /** @description - `emailTaken`: An account with this email address already exists. Use a different address, or sign in if the account is yours. */
         PublicEmailConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9484,7 +9484,7 @@ export interface components {
                 "application/json": components["schemas"]["CallLimitError"];
             };
         };
-        /** @description - `emailTaken`: An account with this email address already exists. Sign in, or use a different address. */
+        /** @description - `emailTaken`: An account with this email address already exists. Use a different address, or sign in if the account is yours. */
         SessionEmailConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

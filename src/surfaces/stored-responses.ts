@@ -63,8 +63,9 @@ async function resolvedItems(db: Db, owner: Owner, items: readonly unknown[]): P
       continue;
     }
     const place = parseItemId(reference);
-    if (place === undefined || outputs.size >= MAX_REFERENCES) throw noSuchItem(index);
+    if (place === undefined) throw noSuchItem(index);
     let output = outputs.get(place.requestId);
+    if (output === undefined && outputs.size >= MAX_REFERENCES) throw tooManyReferences(index);
     if (output === undefined) {
       const row = await findResponse(db, owner, place.requestId);
       output = row === undefined ? [] : outputOf(row);
@@ -81,6 +82,12 @@ const noSuchItem = (index: number): ApiError =>
   new ApiError('notFound', {
     message:
       'There is no stored item with this ID. Responses are kept for 30 days, unless `store` is false or they are deleted. Send the item itself.',
+    param: `input.${index}.id`,
+  });
+
+const tooManyReferences = (index: number): ApiError =>
+  new ApiError('invalidRequest', {
+    message: `The input refers to more than ${MAX_REFERENCES} responses. Send the items themselves.`,
     param: `input.${index}.id`,
   });
 

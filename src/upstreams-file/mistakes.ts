@@ -94,7 +94,7 @@ function headerMistakes(headers: Record<string, string>): string[] {
     if (ownHeaders.has(name.toLowerCase())) return [`\`headers\` must not set ${name}.`];
     return HEADER_VALUE.test(value)
       ? []
-      : [`the value of ${name} in \`headers\` must be visible ASCII text.`];
+      : [`the value of ${name} in \`headers\` must be at most 4,000 characters of printable ASCII.`];
   });
 }
 

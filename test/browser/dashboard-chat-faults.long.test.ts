@@ -1,8 +1,10 @@
-// The chat with navigation, other tabs, no network, an ended session, upstream faults, and a rate limit.
+// The chat with navigation, other tabs, no network, an ended session, upstream faults, and limits.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { clipboardText, cookieHeader } from '../support/browser.ts';
-import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { fewChats, HOME, noDashboard, plan, startDashboard } from '../support/dashboard-pages.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
 t.setTimeout(1_800_000);
@@ -152,7 +154,8 @@ t.test('after a new sign-in, the conversation and the draft are back', { skip: n
   await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button('Sign in').click();
-  const ended = 'Your session ended before this message was sent. Nothing was charged.';
+  const ended =
+    'Your session ended before the reply started. You will not be charged twice if you try again.';
   await log.getByText(ended).waitFor();
   expectRefusals(0);
   await page.reload();
@@ -403,6 +406,41 @@ t.test('the chat says when the rate limit allows the next message', { skip: noDa
   await button('Try again').click();
   await log.getByText('You said: Too soon?').waitFor();
   await text('49 of 50 replies left today').waitFor();
+  t.same(complaints, [], 'no console errors');
+});
+
+t.test('the chat does not say to wait if waiting does not help', { skip: noDashboard }, async (t) => {
+  const file = join(t.testdir(), 'plans.json');
+  const data = [
+    plan('free', 'Free', 0, { tokens: 100 }, 1000),
+    plan('plus', 'Plus', 1000, { chat: 0 }, 1000),
+  ];
+  writeFileSync(file, JSON.stringify({ data }));
+  const { client, complaints, cookie, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
+    BILLING: 'open',
+    CHAT_URL: upstream.url,
+    PLANS_FILE: file,
+  });
+  const field = page.getByLabel('Your message');
+  const tooLarge = page
+    .getByRole('alert')
+    .getByText('This message can use more than your plan allows in a day.');
+  await field.fill('Too large?');
+  expectRefusals(1);
+  await field.press('Enter');
+  await tooLarge.waitFor();
+  await page.reload();
+  await tooLarge.waitFor();
+  await look(t, 'chat-too-large');
+
+  t.equal(
+    (await client.put('/subscription', { plan: 'plus', billing_period: 'monthly' }, { cookie })).status,
+    200,
+  );
+  await page.reload();
+  await text('Your plan does not include chat').waitFor();
+  t.equal(await text("You have used all 0 of today's replies").count(), 0);
+  await look(t, 'chat-not-included');
   t.same(complaints, [], 'no console errors');
 });
 

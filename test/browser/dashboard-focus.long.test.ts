@@ -188,9 +188,9 @@ t.test('the focus is never lost', { skip: noDashboard }, async (t) => {
       [
         'Edit origins for Website',
         'Remove https://app.example.com',
-        '“Website” was revoked in another tab or on another device.',
+        '“Website” is no longer active. It expired or was revoked.',
       ],
-      ['Rotate Second', 'Rotate key', '“Second” was revoked in another tab or on another device.'],
+      ['Rotate Second', 'Rotate key', '“Second” is no longer active. It expired or was revoked.'],
       ['Revoke Third', 'Revoke key', 'Key “Third” was revoked.'],
     ] as const;
     for (const [place, [open, confirm, said]] of actions.entries()) {

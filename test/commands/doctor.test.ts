@@ -305,7 +305,7 @@ t.test('doctor', async (t) => {
     });
     const port = await listen(t, strict);
     await found(t, { ...well, REDIS_URL: `redis://:wrong@127.0.0.1:${port}` }, 'REDIS_URL', {
-      problem: /rejects the user or password/,
+      problem: /requires a password, or rejects the user or password/,
       remedy: /Correct the user and password/,
     });
   });
@@ -316,7 +316,7 @@ t.test('doctor', async (t) => {
       remedy: /valid key/,
     });
     await found(t, { ...chat, CHAT_MODEL: 'a=lama' }, 'CHAT_MODEL', {
-      problem: /no model "lama"/,
+      problem: /does not list the model "lama"/,
       remedy: /one that it lists: llama/,
     });
     await found(t, { ...chat, CHAT_URL: upstream.replace('/v1', '') }, 'CHAT_URL', {
@@ -345,7 +345,7 @@ t.test('doctor', async (t) => {
       { ...well, ...keys, ...file('mistral', 'RIGHT') },
       'the model of the targets on "gpu" in UPSTREAMS_FILE',
       {
-        problem: /no model "mistral"/,
+        problem: /does not list the model "mistral"/,
         remedy: /set the model of the targets on "gpu" in UPSTREAMS_FILE to one that it lists: llama/,
       },
     );

@@ -18,8 +18,8 @@ const titleFor = (meter: string): string =>
   deliveryTitle({ type: 'usage.threshold_reached', data: { ...data, meter } });
 
 for (const [language, sentence] of [
-  ['en', "80% of today's limit used (METER: 40 of 50)"],
-  ['de', '80\u00a0% des heutigen Limits erreicht (METER: 40 von 50)'],
+  ['en', '80% of the daily limit used (METER: 40 of 50)'],
+  ['de', '80\u00a0% des Tageslimits erreicht (METER: 40 von 50)'],
 ] as const)
   t.test(
     `80% of the limit of each meter, and of one that the dashboard does not know: ${language}`,

@@ -37,7 +37,7 @@ t.test(
         error: {
           code: 'rateLimitExceeded',
           limit: { name: 'sign_up', ceiling: 2 },
-          message: /^You have reached the limit of 2 new accounts per day/,
+          message: /^The limit of 2 new accounts per day has been reached/,
         },
       },
     });

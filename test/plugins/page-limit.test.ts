@@ -69,7 +69,7 @@ t.test('an address may load 300 public pages a minute', async (t) => {
       t.match(text, '<h1>Too Many Requests</h1>');
       t.match(
         text,
-        /reached the limit of 300 requests for public pages per minute\. Try again in \d+ seconds?\./,
+        /limit of 300 requests for public pages per minute has been reached\. Try again in \d+ seconds?\./,
       );
       t.match(headers['content-security-policy'], "default-src 'none'");
     }

@@ -108,7 +108,7 @@ t.test(
         error: {
           code: 'rateLimitExceeded',
           limit: { name: 'email_change', ceiling: 5 },
-          message: /^You have reached the limit of 5 email address changes per hour/,
+          message: /^The limit of 5 email address changes per hour has been reached/,
         },
       },
     });

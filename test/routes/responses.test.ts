@@ -494,6 +494,26 @@ t.test('an upstream', async (t) => {
       t.equal((await client.post('/responses', { input }, { key: other })).status, 404);
     });
 
+    await t.test('400 invalidRequest: an input that refers to more than 100 responses', async (t) => {
+      const rich = await client.signUp();
+      await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie: rich.cookie });
+      const { key: other } = await client.createKey(rich);
+      const input: object[] = [];
+      for (let count = 0; count < 101; count += 1) {
+        const { body } = await client.post('/responses', { input: `Item ${count}` }, { key: other });
+        input.push({ type: 'item_reference', id: body.output[0].id });
+      }
+      const last = { role: 'user', content: 'Go on.' };
+      const ask = (items: object[]) => client.post('/responses', { input: [...items, last] }, { key: other });
+      t.equal((await ask(input.slice(1))).status, 200);
+      t.match(await ask(input), {
+        status: 400,
+        body: {
+          error: { code: 'invalidRequest', message: /more than 100 responses/, param: 'input.100.id' },
+        },
+      });
+    });
+
     await t.test('an interrupted stream ends with error events and is not stored', async (t) => {
       await upstream.configure({ chunks: 5, fault: 'truncate', faultAfter: 2 });
       const body = { input: 'Hello', stream: true };

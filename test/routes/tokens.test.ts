@@ -251,7 +251,9 @@ onEachDatabase(t, env, async (t, service) => {
     const embed = (input: unknown) => client.post('/embeddings', { model: MODEL, input }, owner);
     t.equal((await embed(['Hello', 'World'])).status, 200);
     t.equal((await usage(owner)).used.tokens, 6);
-    t.match((await embed('a'.repeat(LIMIT))).body.error, { limit: { name: 'tokens' } });
+    const { error } = (await embed('a'.repeat(LIMIT))).body;
+    t.match(error, { limit: { name: 'tokens' }, message: /^This request can use up to [\d,]+ tokens\./ });
+    t.match(error.message, / Send less input\.$/, 'embeddings have no output');
     await isClean(service, t);
   });
 

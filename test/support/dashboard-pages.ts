@@ -20,7 +20,7 @@ export const noDashboard: string | false =
   noBrowser ||
   (!existsSync(new URL('dist/dashboard/index.html', projectRoot)) && 'the dashboard is not built: make test');
 
-const plan = (id: string, name: string, cents: number, limits: Ceilings, perMinute: number) => ({
+export const plan = (id: string, name: string, cents: number, limits: Ceilings, perMinute: number) => ({
   id,
   name,
   currency: 'USD',

@@ -49,7 +49,7 @@ export const planted = {
     'Upstream "endpoint": `url` must be the base URL, without /chat/completions.',
     'Upstream "key": the key in SPACED_KEY must contain only visible ASCII characters',
     'Upstream "headers": `headers` must not set Authorization.',
-    'Upstream "headers": the value of X-Fine in `headers` must be visible ASCII text.',
+    'Upstream "headers": the value of X-Fine in `headers` must be at most 4,000 characters of printable ASCII.',
     'Upstream "fields": `fields` must not list provider',
     'Upstream "concurrency": `concurrency` must be at least 1.',
     'Upstream "concurrency": `timeouts/firstByteMs` must be a whole number.',

@@ -118,7 +118,7 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isError(
         'PUBLIC_URL',
-        `The service listens on ${config.host}, but browsers on other machines cannot sign in, because the address that they open is not PUBLIC_URL.`,
+        `The service listens on ${config.host}, but PUBLIC_URL is not set, so browsers on other machines cannot sign in over http.`,
         'Set PUBLIC_URL to the address that people open, such as https://chat.example.com.',
       ),
     );

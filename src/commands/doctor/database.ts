@@ -227,8 +227,8 @@ async function checkWebhooks(db: Db): Promise<Finding[]> {
     findings.push(
       isWarning(
         'webhooks',
-        `${counted(overdue, 'webhook message')} should have been sent more than 5 minutes ago, but no process is sending webhooks.`,
-        'Start the service. If it is running, check its log for "Sending webhooks failed".',
+        `${counted(overdue, 'webhook message')} should have been sent more than 5 minutes ago.`,
+        'Start the service. If it is running, check its log for "Sending webhooks failed". An endpoint that is slow to respond also delays the messages of its account.',
       ),
     );
   if (failed > 2 && delivered === 0 && error !== null)

@@ -19,7 +19,7 @@ function refusal(error: unknown): Finding {
   if (/NOAUTH|WRONGPASS|invalid username-password|AUTH/.test(`${reason} ${(error as Error).message}`))
     return isError(
       'REDIS_URL',
-      'Redis rejects the user or password.',
+      'Redis requires a password, or rejects the user or password.',
       'Correct the user and password in REDIS_URL: redis://user:password@host:6379/0.',
     );
   return isError(

@@ -94,8 +94,10 @@ function upstreamsOf(config: Config): Upstream[] {
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Start that server, or correct the host and port',
   ...dnsRemedies,
-  UND_ERR_CONNECT_TIMEOUT: 'Check the firewall between this machine and that server, or correct the host',
+  UND_ERR_CONNECT_TIMEOUT: 'Check that server and its load, and the firewall in between, or correct the host',
 };
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
 function addressOf({ path, url }: Upstream): URL {
   const address = new URL(url);
@@ -165,7 +167,7 @@ function missingModels({ models = [], names }: Upstream, answer: unknown): Findi
     .map((model) =>
       isError(
         names.model,
-        `The server has no model "${model}".`,
+        `The server does not list the model "${model}".`,
         listed.size === 0
           ? 'Load the model on that server. It lists no models.'
           : `Load the model on that server, or set ${names.model} to one that it lists: ${[...listed].slice(0, 5).join(', ')}.`,
@@ -212,13 +214,14 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
     }
     return [...findings, ...missingModels(upstream, answer)];
   } catch (error) {
-    const reason =
-      error instanceof Error && error.name === 'TimeoutError' ? 'UND_ERR_CONNECT_TIMEOUT' : reasonOf(error);
+    const reason = isTimeout(error) ? 'UND_ERR_CONNECT_TIMEOUT' : reasonOf(error);
     return [
       ...findings,
       isError(
         about,
-        `${address.host} cannot be reached (${reason}).`,
+        isTimeout(error)
+          ? `${address.host} did not respond within ${TIMEOUT_MS / 1000} seconds.`
+          : `${address.host} cannot be reached (${reason}).`,
         `${remedies[reason] ?? 'Check the server, and its address'} in ${about}.`,
       ),
     ];

@@ -296,6 +296,7 @@ export default {
       title: 'Sicherheitsereignisse',
       about: 'Änderungen an Ihrem Konto, die neuesten zuerst. Sie werden ein Jahr lang aufbewahrt.',
       byOperator: 'durch den Betreiber',
+      byReport: 'nach einer Meldung',
       more: 'Mehr anzeigen',
       types: {
         accountCreated: 'Konto erstellt',
@@ -310,7 +311,7 @@ export default {
         keyRotated: 'Schlüssel rotiert',
         keyRevoked: 'Schlüssel widerrufen',
         previousSecretEnded: 'Altes Secret eines Schlüssels widerrufen',
-        keyReportedLeaked: 'Schlüssel als offengelegt gemeldet und widerrufen',
+        keyReportedLeaked: 'Offengelegter Schlüssel oder altes Secret widerrufen',
         publicKeyReported:
           'Browser-Schlüssel als offengelegt gemeldet; er funktioniert weiterhin, weil er öffentlich ist',
         originsChanged: 'Erlaubte Origins geändert',
@@ -370,14 +371,15 @@ export default {
         more: 'Mehr Zustellungen anzeigen',
         next: 'Nächster Versuch: {time}',
         thresholdReached:
-          '{threshold, number, percent} des heutigen Limits erreicht ({meter}: {used, number} von {limit, number})',
+          '{threshold, number, percent} des Tageslimits erreicht ({meter}: {used, number} von {limit, number})',
         keyCreated: 'Schlüssel „{name}“ erstellt',
         keyReportedLeaked: 'Schlüssel „{name}“ als offengelegt gemeldet',
         newDevice: 'Anmeldung von einem neuen Gerät',
         test: 'Testnachricht',
         delivered: 'Zugestellt',
         deliveredAfter: 'Zugestellt nach {count, plural, one {# Versuch} other {# Versuchen}}',
-        failed: 'Nach {count, plural, one {# Versuch} other {# Versuchen}} nicht zugestellt.',
+        failed:
+          '{count, plural, =0 {Nicht gesendet.} one {Nach # Versuch nicht zugestellt.} other {Nach # Versuchen nicht zugestellt.}}',
         returned: 'Der Endpunkt hat mit {status} geantwortet.',
         redirected: 'Der Endpunkt hat mit {status} geantwortet. Weiterleitungen wird nicht gefolgt.',
         errors: {
@@ -710,7 +712,7 @@ export default {
     },
     revoke: {
       done: 'Der Schlüssel „{name}“ wurde widerrufen.',
-      elsewhere: '„{name}“ wurde in einem anderen Tab oder auf einem anderen Gerät widerrufen.',
+      elsewhere: '„{name}“ ist nicht mehr aktiv, weil der Schlüssel abgelaufen ist oder widerrufen wurde.',
       question: 'Möchten Sie „{name}“ widerrufen?',
       action: 'Schlüssel widerrufen',
       about:
@@ -868,6 +870,7 @@ export default {
     quota: {
       left: 'Heute noch {left, number} von {limit, plural, one {# Antwort} other {# Antworten}}, im Web und über die API zusammen.',
       unlimited: 'Heute {count, plural, one {# Antwort} other {# Antworten}} genutzt. Kein Tageslimit.',
+      notIncluded: 'Ihr Tarif enthält keinen Chat',
       usedUp: 'Die heutigen Antworten sind aufgebraucht',
       usedAll:
         'Sie haben alle {limit, number} Antworten für heute genutzt, im Web und über die API zusammen.',
@@ -877,11 +880,13 @@ export default {
       connectionLost: 'Die Verbindung ist abgebrochen, bevor die Antwort vollständig war.',
       quota:
         'Das restliche Tageskontingent reicht für diese Nachricht nicht aus. Es wurde nichts berechnet. Versuchen Sie es nach 00:00 Uhr UTC erneut.',
+      quotaOfADay:
+        'Diese Nachricht kann mehr benötigen, als Ihr Tarif pro Tag erlaubt. Es wurde nichts berechnet. Kürzen Sie sie, wählen Sie ein anderes Modell, oder <plans>vergleichen Sie die Tarife</plans>.',
       quotaUntil:
         'Das restliche Tageskontingent reicht für diese Nachricht nicht aus. Es wurde nichts berechnet. Versuchen Sie es nach {localTime} erneut.',
       rateLimit:
         'Ihr Tarif erlaubt {count, plural, one {# Anfrage} other {# Anfragen}} pro Minute im Web und über die API, und Sie haben dieses Limit erreicht. Es wurde nichts berechnet.',
-      sessionEnded: 'Ihre Sitzung war beendet, bevor dies gesendet wurde. Es wurde nichts berechnet.',
+      sessionEnded: 'Ihre Sitzung war beendet, bevor die Antwort begonnen hat.',
       sessionEndedLater: 'Ihre Sitzung war beendet, bevor dies abgeschlossen war.',
       stoppedUnsent: 'Sie haben gestoppt, bevor dies gesendet wurde. Es wurde nichts berechnet.',
       higherLimit: 'Für ein höheres Limit <plans>vergleichen Sie die Tarife</plans>.',
@@ -992,7 +997,7 @@ export default {
     },
     costs: {
       title: 'Kosten',
-      about: 'Was Sie die Tokens des Kontos in den letzten 30 Tagen gekostet haben, nach UTC-Tag.',
+      about: 'Was Sie die Anfragen des Kontos in den letzten 30 Tagen gekostet haben, nach UTC-Tag.',
     },
     keys: {
       title: 'Schlüssel',
@@ -1079,7 +1084,7 @@ export const apiErrors = {
   crossSiteRequest:
     'Diese Anfrage kam von einer anderen Website. Öffnen Sie das Dashboard unter seiner eigenen Adresse und versuchen Sie es erneut.',
   emailTaken:
-    'Für diese E-Mail-Adresse gibt es bereits ein Konto. Melden Sie sich an oder verwenden Sie eine andere Adresse.',
+    'Für diese E-Mail-Adresse gibt es bereits ein Konto. Verwenden Sie eine andere Adresse, oder melden Sie sich an, wenn es Ihr Konto ist.',
   idempotencyInProgress:
     'Dieselbe Anfrage ist noch in Bearbeitung. Diese wurde nicht berechnet. Versuchen Sie es gleich noch einmal.',
   idempotencyMismatch:
@@ -1098,6 +1103,8 @@ export const apiErrors = {
     'Der Dienst hat diese Eingabe nicht angenommen. Prüfen Sie sie und versuchen Sie es erneut.',
   missingCredentials: 'Ihre Sitzung ist beendet. Melden Sie sich an.',
   modelNotInPlan: 'Ihr Tarif enthält dieses Modell nicht. Wählen Sie ein anderes.',
+  'notFound.model':
+    'Dieses Modell ist derzeit nicht verfügbar. Wählen Sie ein anderes, oder versuchen Sie es später erneut.',
   notFound: 'Das Gesuchte wurde nicht gefunden. Möglicherweise wurde es gelöscht.',
   operatorRequired: 'Das können nur Betreiber dieses Dienstes.',
   overloaded: 'Der Dienst ist überlastet. Es wurde nichts berechnet. Versuchen Sie es in Kürze noch einmal.',
@@ -1116,7 +1123,7 @@ export const apiErrors = {
   tooManyStreams:
     'Ihr Konto hat das Limit gleichzeitiger Antworten erreicht. Es wurde nichts berechnet. Warten Sie, bis eine Antwort abgeschlossen ist.',
   upstreamError:
-    'Das Modell hinter diesem Dienst hat einen Fehler gemeldet. Es wurde nichts berechnet. Versuchen Sie es später erneut.',
+    'Das Modell hinter diesem Dienst ist nicht erreichbar oder hat einen Fehler gemeldet. Es wurde nichts berechnet. Versuchen Sie es später erneut.',
   upstreamTimeout:
     'Das Modell hinter diesem Dienst hat nicht rechtzeitig geantwortet. Es wurde nichts berechnet. Versuchen Sie es später erneut.',
 } satisfies ApiErrors;

@@ -204,8 +204,8 @@ export default {
       billedMonthly: 'Billed monthly ({price} a year).',
       billedYearly: '{price} billed yearly.',
       billedYearlySaving: '{price} billed yearly (save {saving, number, percent}).',
-      tokensPerDay: '{count, number} model tokens a day',
-      requestsPerMinute: '{count, number} requests a minute',
+      tokensPerDay: '{count, plural, one {# model token} other {# model tokens}} a day',
+      requestsPerMinute: '{count, plural, one {# request} other {# requests}} a minute',
     },
     switch: {
       title: {
@@ -287,6 +287,7 @@ export default {
       title: 'Security events',
       about: 'Changes to your account, newest first. Kept for a year.',
       byOperator: 'by the operator',
+      byReport: 'after a leak report',
       more: 'Show more',
       types: {
         accountCreated: 'Account created',
@@ -301,7 +302,7 @@ export default {
         keyRotated: 'Key rotated',
         keyRevoked: 'Key revoked',
         previousSecretEnded: 'Old key secret revoked early',
-        keyReportedLeaked: 'Key reported as leaked and revoked',
+        keyReportedLeaked: 'Leaked key or old secret revoked',
         publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
         originsChanged: 'Allowed origins changed',
         planChanged: 'Plan changed',
@@ -358,14 +359,15 @@ export default {
         more: 'Show more deliveries',
         next: 'Next attempt: {time}',
         thresholdReached:
-          "{threshold, number, percent} of today's limit used ({meter}: {used, number} of {limit, number})",
+          '{threshold, number, percent} of the daily limit used ({meter}: {used, number} of {limit, number})',
         keyCreated: 'Key “{name}” created',
         keyReportedLeaked: 'Key “{name}” reported as leaked',
         newDevice: 'Sign-in from a new device',
         test: 'Test message',
         delivered: 'Delivered',
         deliveredAfter: 'Delivered after {count, plural, one {# attempt} other {# attempts}}',
-        failed: 'Not delivered after {count, plural, one {# attempt} other {# attempts}}.',
+        failed:
+          '{count, plural, =0 {Not sent.} one {Not delivered after # attempt.} other {Not delivered after # attempts.}}',
         returned: 'The endpoint returned {status}.',
         redirected: 'The endpoint returned {status}. Redirects are not followed.',
         errors: {
@@ -691,7 +693,7 @@ export default {
     },
     revoke: {
       done: 'Key “{name}” was revoked.',
-      elsewhere: '“{name}” was revoked in another tab or on another device.',
+      elsewhere: '“{name}” is no longer active. It expired or was revoked.',
       question: 'Revoke “{name}”?',
       action: 'Revoke key',
       about:
@@ -843,6 +845,7 @@ export default {
     quota: {
       left: '{left, number} of {limit, plural, one {# reply} other {# replies}} left today, across the web and the API.',
       unlimited: '{count, plural, one {# reply} other {# replies}} used today. No daily limit.',
+      notIncluded: 'Your plan does not include chat',
       usedUp: "Today's replies are used up",
       usedAll: "You have used all {limit, number} of today's replies across the web and the API.",
       higherDaily: 'For a higher daily limit, <plans>compare plans</plans>.',
@@ -853,9 +856,11 @@ export default {
         "Today's remaining quota does not cover this message. Nothing was charged. Try again after 00:00 UTC.",
       quotaUntil:
         "Today's remaining quota does not cover this message. Nothing was charged. Try again after {localTime}.",
+      quotaOfADay:
+        'This message can use more than your plan allows in a day. Nothing was charged. Shorten it, choose another model, or <plans>compare plans</plans>.',
       rateLimit:
         "You have reached your plan's limit of {count, plural, one {# request} other {# requests}} a minute across the web and the API. Nothing was charged.",
-      sessionEnded: 'Your session ended before this message was sent. Nothing was charged.',
+      sessionEnded: 'Your session ended before the reply started.',
       sessionEndedLater: 'Your session ended before the reply was complete.',
       stoppedUnsent: 'You stopped this message before it was sent. Nothing was charged.',
       higherLimit: 'For a higher limit, <plans>compare plans</plans>.',
@@ -966,7 +971,7 @@ export default {
     },
     costs: {
       title: 'Costs',
-      about: "What the account's tokens cost you in the last 30 days, by UTC day.",
+      about: "What the account's requests cost you in the last 30 days, by UTC day.",
     },
     keys: {
       title: 'Keys',
@@ -1049,5 +1054,6 @@ export const apiErrors = {
   idempotencyMismatch: 'Your request has changed since the last attempt. Nothing was charged. Send it again.',
   missingCredentials: 'Your session has ended. Sign in.',
   modelNotInPlan: 'Your plan does not include this model. Choose another one.',
+  'notFound.model': 'This model is currently unavailable. Choose another one, or try again later.',
   operatorRequired: 'Only operators of this service can do this.',
 } satisfies ApiErrors;

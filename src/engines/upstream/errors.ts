@@ -110,7 +110,8 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
 /** The error if the upstream rejects a model that Parley lists or that the operator configured. */
 export const modelUnavailable = (cause?: unknown): ApiError =>
   new ApiError('notFound', {
-    message: 'This model is currently unavailable. Choose another model from `GET /api/v1/models`.',
+    message:
+      'This model is currently unavailable. Try again later, or choose another model; `GET /api/v1/models` lists them.',
     param: 'model',
     cause,
   });

@@ -3,9 +3,10 @@ import { isObject, parseJson } from './json.ts';
 
 export type Problem = { code?: string; type?: string; param?: string; message?: string };
 
-const TOO_LONG = 'The conversation is too long for the model. Shorten it, or start a new one.';
+const TOO_LONG =
+  'The input is too long for the model. Shorten it. In a chat, you can start a new conversation.';
 const TOO_LONG_WITH_OUTPUT =
-  'The conversation plus the maximum output exceeds the context window of the model. Shorten the conversation, or allow fewer output tokens.';
+  'The input plus the maximum output exceeds the context window of the model. Shorten the input, or allow fewer output tokens.';
 const TOO_MUCH_OUTPUT = 'The request allows more output tokens than the model can generate. Allow fewer.';
 const BAD_IMAGE =
   'The model cannot use the image. Send a PNG, JPEG, WebP, or non-animated GIF of moderate size.';
@@ -85,7 +86,10 @@ export function reasonOf({ code, message = '', type = '' }: Problem, status: num
 function sentenceFor(reason: string | undefined, message: string): string {
   if (reason === 'context_length_exceeded' && saysOutput.test(message)) return TOO_LONG_WITH_OUTPUT;
   if (reason === 'integer_above_max_value' && saysTooMuchOutput.test(message)) return TOO_MUCH_OUTPUT;
-  return (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
+  return (
+    (reason === undefined ? undefined : reasons[reason]) ??
+    'The request was rejected. Check its content and parameters.'
+  );
 }
 
 /** The message for the client. `param` is the rejected request field, if known. */

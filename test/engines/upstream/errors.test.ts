@@ -15,7 +15,7 @@ t.test("400, 413, and 422 are invalidRequest with Parley's own message", async (
     const error = await refused({ status, message: 'Bad, bad.' });
     t.equal(error.code, 'invalidRequest', `${status}`);
     t.equal(error.statusCode, 400);
-    t.match(error.message, /^The (model rejected this request|request is too large)/);
+    t.match(error.message, /^The request (was rejected|is too large)/);
   }
 });
 
@@ -29,7 +29,7 @@ t.test('a known reason is passed on with a message', async (t) => {
   ]) {
     const error = await refused({ status: 400, code });
     t.equal(error.options.reason, code);
-    t.not(error.message, 'The model rejected this request.', code);
+    t.not(error.message, 'The request was rejected. Check its content and parameters.', code);
   }
 });
 
@@ -136,7 +136,7 @@ t.test('every other status is upstreamError', async (t) => {
     t.equal(error.code, 'upstreamError', `${status}`);
     t.equal(
       error.message,
-      'The model behind this service returned an error. Nothing was charged. Try again later.',
+      'The server behind this endpoint failed or could not be reached. Nothing was charged. Try again later.',
     );
   }
 });

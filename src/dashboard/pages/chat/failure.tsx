@@ -19,6 +19,13 @@ type Props = {
 export function Failed({ isAnswered, isClosed, onRetry, problem }: Props) {
   if (problem === null)
     return <Waiting onRetry={isClosed ? undefined : onRetry}>{t('chat.failed.stoppedUnsent')}</Waiting>;
+  // Without `Retry-After`, waiting for the reset does not help.
+  if (problem.code === 'quotaExceeded' && problem.retryAfter === null)
+    return (
+      <Waiting onRetry={isClosed ? undefined : onRetry}>
+        {t.rich('chat.failed.quotaOfADay', { plans: plansLink })}
+      </Waiting>
+    );
   if (problem.code === 'quotaExceeded')
     return (
       <Waiting onRetry={isClosed ? undefined : onRetry}>
@@ -41,7 +48,11 @@ export function Failed({ isAnswered, isClosed, onRetry, problem }: Props) {
       </Waiting>
     );
   if (isEndOfSession(problem))
-    return <Waiting onRetry={isClosed ? undefined : onRetry}>{t('chat.failed.sessionEnded')}</Waiting>;
+    return (
+      <Waiting onRetry={isClosed ? undefined : onRetry}>
+        {t('chat.failed.sessionEnded')} {t('chat.failed.notChargedAgain')}
+      </Waiting>
+    );
   // The message says that nothing was charged. If the quota is used up, another attempt cannot help.
   if (problem.requestId !== null && !problem.isCharged)
     return <ProblemAlert error={problem} mt="sm" {...(!isClosed && { onRetry })} />;

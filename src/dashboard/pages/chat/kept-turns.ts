@@ -16,7 +16,16 @@ const name = 'turns';
 type KeptTurn = Omit<Turn, 'problem'> & {
   problem: Pick<
     Problem,
-    'code' | 'message' | 'status' | 'docs' | 'isCharged' | 'limit' | 'param' | 'reason' | 'requestId'
+    | 'code'
+    | 'message'
+    | 'status'
+    | 'docs'
+    | 'isCharged'
+    | 'limit'
+    | 'param'
+    | 'reason'
+    | 'requestId'
+    | 'retryAfter'
   > | null;
 };
 
@@ -26,7 +35,7 @@ const isOver = (turn: Pick<Turn, 'body' | 'isEnded' | 'state'>): boolean =>
 
 function restored({ problem, ...turn }: KeptTurn): Turn {
   if (problem === null) return { ...turn, problem, isResumed: !isOver(turn) };
-  const { code, docs, isCharged, limit, message, param, reason, requestId, status } = problem;
+  const { code, docs, isCharged, limit, message, param, reason, requestId, retryAfter, status } = problem;
   const envelope = {
     charged: isCharged,
     param,
@@ -35,7 +44,8 @@ function restored({ problem, ...turn }: KeptTurn): Turn {
     ...(docs !== null && { docs }),
     ...(requestId !== null && { request_id: requestId }),
   };
-  return { ...turn, problem: new Problem({ code, message, status, envelope }) };
+  const headers = new Headers(retryAfter === null ? {} : { 'retry-after': String(retryAfter) });
+  return { ...turn, problem: new Problem({ code, message, status, envelope, headers }) };
 }
 
 export const restoredTurns = (): Turn[] =>

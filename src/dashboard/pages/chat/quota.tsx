@@ -27,17 +27,22 @@ export const plansLink = (chunks: ReactNode) => (
 );
 
 export function OutOfQuota({ usage }: { usage: Usage }) {
+  const limit = usage.limits.chat ?? 0;
   return (
     <Alert
       color="yellow"
       variant="light"
       icon={<InfoIcon />}
-      title={t('chat.quota.usedUp')}
+      title={limit === 0 ? t('chat.quota.notIncluded') : t('chat.quota.usedUp')}
       mb="sm"
       role="status"
     >
       <Text size="sm" c="var(--mantine-color-text)">
-        {t('chat.quota.usedAll', { limit: usage.limits.chat ?? 0 })} <Reset at={usage.resetsAt} />{' '}
+        {limit > 0 && (
+          <>
+            {t('chat.quota.usedAll', { limit })} <Reset at={usage.resetsAt} />{' '}
+          </>
+        )}
         {t.rich('chat.quota.higherDaily', { plans: plansLink })}
       </Text>
     </Alert>

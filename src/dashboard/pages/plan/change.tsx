@@ -91,7 +91,7 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
                 }),
               )
               .join(' ')}{' '}
-            {t('plan.change.usedUp')}
+            {over.some((meter) => plan.limits[meter]) && t('plan.change.usedUp')}
           </Text>
         </Alert>
       )}

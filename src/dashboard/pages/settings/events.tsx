@@ -13,6 +13,15 @@ import classes from './settings.module.css';
 import { deviceName } from './user-agent.ts';
 
 const PAGE = 10;
+/** Events that a leak report causes, by anyone. */
+const afterReports: ReadonlySet<string> = new Set(['keyReportedLeaked', 'publicKeyReported']);
+
+type Event = { type: string; address: string | null; user_agent: string | null };
+
+const sourceOf = ({ address, type, user_agent: userAgent }: Event): string => {
+  if (afterReports.has(type)) return t('settings.events.byReport');
+  return address === null ? t('settings.events.byOperator') : `${deviceName(userAgent ?? '')} · ${address}`;
+};
 
 export function EventsPanel() {
   const query = useInfiniteQuery({
@@ -41,9 +50,7 @@ export function EventsPanel() {
                       <Text fw={550}>{eventSentence(event)}</Text>
                       {event.detail !== null && <Text size="sm">{detailText(event.type, event.detail)}</Text>}
                       <Text size="sm" c="dimmed" title={event.user_agent ?? ''}>
-                        {event.address === null
-                          ? t('settings.events.byOperator')
-                          : `${deviceName(event.user_agent ?? '')} · ${event.address}`}
+                        {sourceOf(event)}
                       </Text>
                     </div>
                     <Text size="sm" c="dimmed" className={classes.at ?? ''}>
