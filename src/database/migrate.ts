@@ -22,7 +22,7 @@ export class MigrationError extends Error {
     super(
       [
         `The database could not be migrated: ${message}`,
-        'Nothing was changed. After an upgrade, go back to the previous version of Parley, which still works with this database. With a new database, check that the user in DATABASE_URL may create schemas and tables.',
+        'Nothing was changed. After an upgrade, go back to the previous version of Parley, which still works with this database. With a new database, check that its user may create schemas and tables.',
         'If someone changed the tables manually, undo those changes. Otherwise, report this message. You do not need to restore a backup.',
       ].join('\n'),
       { cause },

@@ -83,7 +83,7 @@ export class Admissions {
     readAt: Date,
   ): ApiError {
     this.#metrics.charges.inc({ meter, step: 'refused' });
-    return tokensExceeded({ meter: 'tokens', used, ceiling, readAt }, needed, meter !== 'embeddings');
+    return tokensExceeded({ meter: 'tokens', used, ceiling, readAt }, needed);
   }
 
   /** @returns undefined if the ledger must decide: near the ceiling, with tokens to reserve, or if the reading fails */

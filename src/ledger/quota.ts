@@ -64,26 +64,18 @@ const count = (number: number): string => number.toLocaleString('en');
  * The error for a request that can use more tokens than the quota has left at admission.
  *
  * @param reading - includes the tokens that other requests have reserved
- * @param hasOutput - whether `needed` includes tokens for a reply
  */
-export function tokensExceeded(
-  reading: QuotaReading & { ceiling: number },
-  needed: number,
-  hasOutput: boolean,
-): ApiError {
+export function tokensExceeded(reading: QuotaReading & { ceiling: number }, needed: number): ApiError {
   const { ceiling, meter: name, readAt } = reading;
   const resetsAt = nextReset(readAt).toISOString();
   const { remaining, ...limit } = quotaLimit(reading);
   const isTooLarge = needed > ceiling;
-  const included = hasOutput ? ', including its input and maximum output' : '';
-  const asks = `This request can use up to ${count(needed)} tokens${included}.`;
-  const smaller = hasOutput ? 'Allow fewer output tokens, or shorten the input.' : 'Send less input.';
-  const remedy = remaining === 0 && !isTooLarge ? '' : ` ${smaller}`;
+  const asks = `This request can use up to ${count(needed)} tokens, including its input and maximum output.`;
   const left = isTooLarge
     ? `The account's plan allows ${count(ceiling)} tokens a day.`
     : `You have ${count(remaining)} of today's ${count(ceiling)} tokens left. The quota resets at ${resetsAt}.`;
   return new ApiError('quotaExceeded', {
-    message: `${asks} ${left}${remedy}`,
+    message: `${asks} ${left} Allow fewer output tokens, or shorten the input.`,
     limit: { name, ceiling, resetsAt, remaining, needed },
     exceeded: { ...limit, remaining },
     // Waiting for the next day does not help.

@@ -79,7 +79,7 @@ const forMeter = (meter: Meter): ErrorExample => ({
 const metersWithTokens: readonly Meter[] = ['chat', 'embeddings'];
 
 const forTokens = (): ErrorExample => ({
-  error: tokensExceeded({ meter: 'tokens', ceiling: 20_000, used: 18_800, readAt }, 4190, true),
+  error: tokensExceeded({ meter: 'tokens', ceiling: 20_000, used: 18_800, readAt }, 4190),
   about: 'ForTokens',
 });
 

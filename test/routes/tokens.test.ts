@@ -251,9 +251,7 @@ onEachDatabase(t, env, async (t, service) => {
     const embed = (input: unknown) => client.post('/embeddings', { model: MODEL, input }, owner);
     t.equal((await embed(['Hello', 'World'])).status, 200);
     t.equal((await usage(owner)).used.tokens, 6);
-    const { error } = (await embed('a'.repeat(LIMIT))).body;
-    t.match(error, { limit: { name: 'tokens' }, message: /^This request can use up to [\d,]+ tokens\./ });
-    t.match(error.message, / Send less input\.$/, 'embeddings have no output');
+    t.match((await embed('a'.repeat(LIMIT))).body.error, { limit: { name: 'tokens' } });
     await isClean(service, t);
   });
 

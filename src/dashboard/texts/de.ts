@@ -1103,8 +1103,7 @@ export const apiErrors = {
     'Der Dienst hat diese Eingabe nicht angenommen. Prüfen Sie sie und versuchen Sie es erneut.',
   missingCredentials: 'Ihre Sitzung ist beendet. Melden Sie sich an.',
   modelNotInPlan: 'Ihr Tarif enthält dieses Modell nicht. Wählen Sie ein anderes.',
-  'notFound.model':
-    'Dieses Modell ist derzeit nicht verfügbar. Wählen Sie ein anderes, oder versuchen Sie es später erneut.',
+  'notFound.model': 'Dieses Modell ist nicht verfügbar. Wählen Sie ein anderes.',
   notFound: 'Das Gesuchte wurde nicht gefunden. Möglicherweise wurde es gelöscht.',
   operatorRequired: 'Das können nur Betreiber dieses Dienstes.',
   overloaded: 'Der Dienst ist überlastet. Es wurde nichts berechnet. Versuchen Sie es in Kürze noch einmal.',

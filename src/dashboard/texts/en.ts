@@ -1054,6 +1054,6 @@ export const apiErrors = {
   idempotencyMismatch: 'Your request has changed since the last attempt. Nothing was charged. Send it again.',
   missingCredentials: 'Your session has ended. Sign in.',
   modelNotInPlan: 'Your plan does not include this model. Choose another one.',
-  'notFound.model': 'This model is currently unavailable. Choose another one, or try again later.',
+  'notFound.model': 'This model is not available. Choose another one.',
   operatorRequired: 'Only operators of this service can do this.',
 } satisfies ApiErrors;

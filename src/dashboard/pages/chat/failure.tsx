@@ -23,7 +23,9 @@ export function Failed({ isAnswered, isClosed, onRetry, problem }: Props) {
   if (problem.code === 'quotaExceeded' && problem.retryAfter === null)
     return (
       <Waiting onRetry={isClosed ? undefined : onRetry}>
-        {t.rich('chat.failed.quotaOfADay', { plans: plansLink })}
+        {problem.limit?.ceiling === 0
+          ? t('chat.quota.notIncluded')
+          : t.rich('chat.failed.quotaOfADay', { plans: plansLink })}
       </Waiting>
     );
   if (problem.code === 'quotaExceeded')

@@ -44,7 +44,7 @@ function restored({ problem, ...turn }: KeptTurn): Turn {
     ...(docs !== null && { docs }),
     ...(requestId !== null && { request_id: requestId }),
   };
-  const headers = new Headers(retryAfter === null ? {} : { 'retry-after': String(retryAfter) });
+  const headers = new Headers(retryAfter == null ? {} : { 'retry-after': String(retryAfter) });
   return { ...turn, problem: new Problem({ code, message, status, envelope, headers }) };
 }
 
