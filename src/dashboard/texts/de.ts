@@ -880,6 +880,8 @@ export default {
       connectionLost: 'Die Verbindung ist abgebrochen, bevor die Antwort vollständig war.',
       quota:
         'Das restliche Tageskontingent reicht für diese Nachricht nicht aus. Es wurde nichts berechnet. Versuchen Sie es nach 00:00 Uhr UTC erneut.',
+      notIncluded:
+        'Ihr Tarif enthält das nicht. Es wurde nichts berechnet. Um dies zu senden, <plans>vergleichen Sie die Tarife</plans>.',
       quotaOfADay:
         'Diese Nachricht kann mehr benötigen, als Ihr Tarif pro Tag erlaubt. Es wurde nichts berechnet. Kürzen Sie sie, wählen Sie ein anderes Modell, oder <plans>vergleichen Sie die Tarife</plans>.',
       quotaUntil:

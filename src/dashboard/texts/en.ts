@@ -856,6 +856,8 @@ export default {
         "Today's remaining quota does not cover this message. Nothing was charged. Try again after 00:00 UTC.",
       quotaUntil:
         "Today's remaining quota does not cover this message. Nothing was charged. Try again after {localTime}.",
+      notIncluded:
+        'Your plan does not include this. Nothing was charged. To send it, <plans>compare plans</plans>.',
       quotaOfADay:
         'This message can use more than your plan allows in a day. Nothing was charged. Shorten it, choose another model, or <plans>compare plans</plans>.',
       rateLimit:

@@ -24,7 +24,7 @@ export function Failed({ isAnswered, isClosed, onRetry, problem }: Props) {
     return (
       <Waiting onRetry={isClosed ? undefined : onRetry}>
         {problem.limit?.ceiling === 0
-          ? t('chat.quota.notIncluded')
+          ? t.rich('chat.failed.notIncluded', { plans: plansLink })
           : t.rich('chat.failed.quotaOfADay', { plans: plansLink })}
       </Waiting>
     );
